@@ -4,35 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/cqrs/api"
 	"github.com/singletable/singletable/examples/cqrs/core"
+	"github.com/singletable/singletable/examples/cqrs/files"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/cqrs/setup"
 	"github.com/singletable/singletable/examples/internal/auth"
-	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/table"
 )
 
 // develop serves the API with a local engine and its own token issuer, which trusts
 // everybody. DATABASE_URL names the database of the read model, and a file that is gone
 // afterwards is one by default.
-func develop(ctx context.Context, r program.Run) (err error) {
-	issuer, verifier, err := auth.NewLocal()
-	if err != nil {
-		return err
-	}
-	database := os.Getenv("DATABASE_URL")
+func (a *app) develop(ctx context.Context, r program.Run) (err error) {
+	database := os.Getenv(setup.DatabaseURL)
 	if database == "" {
 		dir, err := os.MkdirTemp("", "cqrs")
 		if err != nil {
@@ -42,20 +36,20 @@ func develop(ctx context.Context, r program.Run) (err error) {
 		database = filepath.Join(dir, "readmodel.db")
 	}
 	return r.Develop(ctx, r.Data, core.Schema(r.Table), func(client *dynamodb.Client) error {
-		return serve(ctx, r, client, database, issuer, verifier)
+		return a.serveLocally(ctx, r, client, database)
 	})
 }
 
-func serve(ctx context.Context, r program.Run, client *dynamodb.Client, database string, issuer *auth.Issuer, verifier *auth.Verifier) (err error) {
+func (a *app) serveLocally(ctx context.Context, r program.Run, client *dynamodb.Client, database string) (err error) {
+	issuer, verifier, err := auth.NewLocal()
+	if err != nil {
+		return err
+	}
 	cursors, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
 	if err != nil {
 		return err
 	}
-	tbl, err := table.New(client, core.Schema(r.Table), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
-	if err != nil {
-		return err
-	}
-	service, err := core.New(tbl, nil)
+	service, err := setup.Service(client, r.Table, files.Directory(a.files), cursors)
 	if err != nil {
 		return err
 	}
@@ -68,38 +62,28 @@ func serve(ctx context.Context, r program.Run, client *dynamodb.Client, database
 	if err != nil {
 		return err
 	}
-	handlers, err := service.Router()
-	if err != nil {
+	// The database may hold what another table had, so it is rebuilt.
+	if err := model.Rebuild(ctx, fmt.Sprint("p", time.Now().UnixNano()), service.Replay(ctx)); err != nil {
 		return err
 	}
-	versions, err := stream.New(tbl, nil, service.OnVersion(model.Apply), stream.IgnoreOther())
-	if err != nil {
-		return err
+	system := func(context.Context) (api.System, error) { return api.System{Service: service, Model: model}, nil }
+	handler := api.New(system, verifier, r.Log, &a.options).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
+	reader := func(name string, router *stream.Router) (stream.Reader, error) {
+		read := program.Reader(name, router, client, r.Log)
+		// A killed process keeps the stream for half a minute. This one reads it from its
+		// oldest change on, which has no effect where the handlers have been.
+		return read, read.Forget(ctx)
 	}
-	handler := api.New(service, model, verifier, r.Log).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
-	listen := func(ctx context.Context) error {
-		// The database may hold what another table had, so it is rebuilt.
-		if err := model.Rebuild(ctx, fmt.Sprint("p", time.Now().UnixNano()), service.Replay(ctx)); err != nil {
-			return err
-		}
-		var tasks sync.WaitGroup
-		defer tasks.Wait()
-		tasks.Go(func() {
-			resumed, err := service.Resume(ctx)
-			r.Log.Info("tasks resumed", slog.Int("tasks", resumed), slog.Any("error", err))
-		})
+	return follow(ctx, service, model, reader, r.Log, func(ctx context.Context) error {
 		return r.ServeLocally(ctx, handler, auth.Warning, welcome)
-	}
-	return program.WithReader(ctx, program.Reader("cqrs", handlers, client, r.Log).Run, func(ctx context.Context) error {
-		return program.WithReader(ctx, program.Reader("readmodel", versions, client, r.Log).Run, listen)
 	})
 }
 
 // welcome is printed with the address of the server.
 const welcome = `
-A token for user ana of tenant ACME, and some requests:
+A token for user ana of tenant ACME, who is an admin, and some requests:
 
-  TOKEN=$(curl -s '%[1]s/dev/token?tenant=ACME&user=ana')
+  TOKEN=$(curl -s '%[1]s/dev/token?tenant=ACME&user=ana&group=admin')
   curl -s '%[1]s/records' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: key-1" -d '{"type":"PRODUCT","path":["LAMP"],"name":"Desk lamp","attributes":{"price":40}}'
   curl -s '%[1]s/records' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: key-2" -d '{"type":"PRODUCT","path":["LAMP"],"name":"Desk lamp","attributes":{"price":45},"version":1}'
   curl -s '%[1]s/record/version?type=PRODUCT&path=LAMP&version=1' -H "Authorization: Bearer $TOKEN"

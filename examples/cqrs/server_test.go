@@ -53,7 +53,7 @@ func request(ctx context.Context, url, token, key, body string) (int, string, er
 
 func (s server) token(t *testing.T) string {
 	t.Helper()
-	_, token, err := request(t.Context(), s.URL+"/dev/token?tenant=ACME&user=ana", "", "", "")
+	_, token, err := request(t.Context(), s.URL+"/dev/token?tenant=ACME&user=ana&group=admin", "", "", "")
 	check.OK(t, err)
 	return strings.TrimSpace(token)
 }
@@ -84,8 +84,7 @@ func TestTheRequestsThatItPrintsWork(t *testing.T) {
 	s.End(t, os.Interrupt)
 }
 
-// The process is killed while it does an import. The stream's shards are its own for half
-// a minute more; the next process finds the task at its start.
+// The process is killed while it does an import. The next one finds the task at its start.
 func TestAKilledProcessLeavesItsImportToTheNext(t *testing.T) {
 	t.Parallel()
 	engine := programtest.Engine(t)
@@ -136,7 +135,7 @@ func TestAKilledProcessLeavesItsImportToTheNext(t *testing.T) {
 func TestMistakesAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"-nope"}, {"-dev", "more"}, {"-dev", "-addr", "0.0.0.0:0"}, {"-walk", "-nope"}} {
-		if err := service.Run(t.Context(), args, io.Discard, io.Discard); err == nil {
+		if err := new(app).service().Run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%q: no error", args)
 		}
 	}

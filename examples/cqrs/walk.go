@@ -93,7 +93,7 @@ func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out rep
 		faults.Always("", tabletest.DropRequest())
 		return open(engine.Client(faults.Install), metered)
 	}
-	router, err := w.quiet.Router()
+	router, err := w.quiet.Router(w.quiet.Handlers()...)
 	if err != nil {
 		return w, stream.Reader{}, err
 	}
@@ -276,11 +276,11 @@ func (w walk) numbers(ctx context.Context) error {
 func (w walk) codes(ctx context.Context) error {
 	w.out.Title("5. Records by business code, whatever their type and year")
 	w.out.Line("  index code-index, codePK = CODE#ACME#ORD-000001")
-	found, err := w.acme.ByCode(ctx, "ORD-000001")
+	found, err := w.acme.ByCode(ctx, "ORD-000001", 0, "")
 	if err != nil {
 		return err
 	}
-	report.Found(w.out, found, dataRow)
+	report.Found(w.out, found.Items, dataRow)
 	return nil
 }
 
@@ -317,11 +317,11 @@ func (w walk) tree(ctx context.Context) error {
 func (w walk) tasks(ctx context.Context) error {
 	w.out.Title("8. A tenant's tasks and their progress")
 	w.out.Query(core.Schema(""), table.Query{PK: "TASK#ACME", Range: keys.Prefix("TASK").All()})
-	found, err := w.acme.Tasks(ctx)
+	found, err := w.acme.Tasks(ctx, 0, "")
 	if err != nil {
 		return err
 	}
-	report.Found(w.out, found, func(t core.Task) string {
+	report.Found(w.out, found.Items, func(t core.Task) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%s", t.Key().SK, t.Name, t.Status, t)
 	})
 	return nil

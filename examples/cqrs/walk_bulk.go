@@ -51,12 +51,12 @@ func (w walk) bulk(ctx context.Context) error {
 		return err
 	}
 	w.out.Line("  the task: %s", task.String())
-	rejects, err := w.acme.Rejected(ctx, id)
+	rejects, err := w.acme.Rejected(ctx, id, 0, "")
 	if err != nil {
 		return err
 	}
 	var rows []string
-	for _, r := range rejects {
+	for _, r := range rejects.Items {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", r.Key().SK, r.Change.Code, r.Reason))
 	}
 	w.out.Line("  set aside")

@@ -6,9 +6,12 @@
 package api
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
@@ -16,25 +19,96 @@ import (
 	"github.com/singletable/singletable/examples/internal/httpapi"
 )
 
-// API is the system behind HTTP. Get one from [New].
-type API struct {
-	service *core.Service
-	model   *readmodel.Model
-	guard   auth.Guard
-	log     *slog.Logger
+// The roles of users within their tenant: groups of the user pool.
+const (
+	Reader = "reader" // reads
+	Writer = "writer" // reads, and publishes commands
+	Admin  = "admin"  // also imports, rebuilds and cancels
+)
+
+var (
+	admins  = []string{Admin}
+	writers = []string{Admin, Writer}
+	readers = []string{Admin, Writer, Reader}
+)
+
+// route is an endpoint, who may use it, and whether it needs the relational read model, or
+// the table.
+type route struct {
+	serve      func(call) error
+	roles      []string
+	relational bool
 }
 
-// New returns the API of a service and its read model. Requests are logged to log.
-func New(service *core.Service, model *readmodel.Model, by auth.Authenticator, log *slog.Logger) *API {
-	return &API{service: service, model: model, guard: auth.Guard{By: by}, log: log}
+// routes are the endpoints by their patterns.
+var routes = map[string]route{
+	"POST /records":           {publish, writers, false},
+	"GET /records":            {list, readers, false},
+	"GET /record":             {get, readers, false},
+	"GET /record/version":     {version, readers, false},
+	"GET /record/versions":    {versions, readers, false},
+	"GET /record/commands":    {commands, readers, false},
+	"POST /orders":            {placeOrder, writers, false},
+	"GET /catalogue":          {catalogue, readers, false},
+	"POST /catalogue/rebuild": {rebuild, admins, false},
+	"POST /imports":           {importRows, admins, false},
+	"GET /imports/rejected":   {rejected, readers, false},
+	"GET /tasks":              {tasks, readers, false},
+	"GET /task":               {task, readers, false},
+	"POST /task/cancel":       {cancel, admins, false},
+	"GET /search":             {search, readers, true},
+	"GET /counts":             {counts, readers, true},
+}
+
+// Routes returns the patterns of the endpoints that need the relational read model, or of
+// those that need the table.
+func Routes(relational bool) (patterns []string) {
+	for pattern, r := range routes {
+		if r.relational == relational {
+			patterns = append(patterns, pattern)
+		}
+	}
+	slices.Sort(patterns)
+	return patterns
+}
+
+// System is what the API serves. A function that serves the endpoints of one of them only
+// needs no other.
+type System struct {
+	Service *core.Service
+	Model   *readmodel.Model
+}
+
+// Options are what an [API] can do without.
+type Options struct {
+	// Proxies are the addresses of the proxies whose X-Forwarded-For is trusted.
+	Proxies []netip.Prefix
+}
+
+// API is the system behind HTTP. Get one from [New].
+type API struct {
+	system func(context.Context) (System, error)
+	guard  auth.Guard
+	log    *slog.Logger
+	Options
+}
+
+// New returns the API of what system returns for a request. Requests are logged to log.
+// Options may be nil.
+func New(system func(context.Context) (System, error), by auth.Authenticator, log *slog.Logger, options *Options) *API {
+	a := &API{system: system, guard: auth.Guard{By: by}, log: log}
+	if options != nil {
+		a.Options = *options
+	}
+	return a
 }
 
 // call is a request of a user of a tenant.
 type call struct {
 	*http.Request
 	w      http.ResponseWriter
-	api    *API
 	tenant core.Tenant
+	model  *readmodel.Model
 	// name is the name of the tenant, for the read model.
 	name string
 }
@@ -44,26 +118,15 @@ func (c call) ok(v any) error { return httpapi.WriteJSON(c.w, http.StatusOK, v) 
 // Handler returns the handler of all endpoints, of health checks, and of further patterns
 // of [http.ServeMux] that need no token. More may be nil.
 func (a *API) Handler(more map[string]http.Handler) http.Handler {
+	return a.HandlerOf(slices.Concat(Routes(true), Routes(false)), more)
+}
+
+// HandlerOf is Handler for some of the [Routes].
+func (a *API) HandlerOf(patterns []string, more map[string]http.Handler) http.Handler {
 	endpoints := map[string]httpapi.Endpoint{}
-	for pattern, serve := range map[string]func(call) error{
-		"POST /records":           publish,
-		"GET /records":            list,
-		"GET /record":             get,
-		"GET /record/version":     version,
-		"GET /record/versions":    versions,
-		"GET /record/commands":    commands,
-		"POST /orders":            placeOrder,
-		"GET /catalogue":          catalogue,
-		"POST /catalogue/rebuild": rebuild,
-		"POST /imports":           importRows,
-		"GET /imports/rejected":   rejected,
-		"GET /tasks":              tasks,
-		"GET /task":               task,
-		"POST /task/cancel":       cancel,
-		"GET /search":             search,
-		"GET /counts":             counts,
-	} {
-		endpoints[pattern] = httpapi.For(a.call, func(_ http.ResponseWriter, _ *http.Request, c call) error { return serve(c) })
+	for _, pattern := range patterns {
+		r := routes[pattern]
+		endpoints[pattern] = httpapi.For(a.call, func(_ http.ResponseWriter, _ *http.Request, c call) error { return r.serve(c) }, r.roles...)
 	}
 	return httpapi.Server{Log: a.log, Special: invalid, Known: failures, Again: again, Ready: a.guard.By.Ready}.Handler(endpoints, more)
 }
@@ -81,7 +144,15 @@ func (a *API) call(w http.ResponseWriter, r *http.Request, roles ...string) (cal
 	if err != nil {
 		return call{}, err
 	}
-	ip, _, _ := net.SplitHostPort(r.RemoteAddr)
-	caller := core.Caller{Tenant: identity.Tenant, User: identity.User, IP: ip, Source: r.Pattern, RequestID: key}
-	return call{Request: r, w: w, api: a, tenant: a.service.As(caller), name: identity.Tenant}, nil
+	system, err := a.system(r.Context())
+	if err != nil {
+		return call{}, fmt.Errorf("%w: %w", errUnavailable, err)
+	}
+	c := call{Request: r, w: w, model: system.Model, name: identity.Tenant}
+	if system.Service != nil {
+		c.tenant = system.Service.As(core.Caller{
+			Tenant: identity.Tenant, User: identity.User, IP: addressOf(r, a.Proxies), Source: r.Pattern, RequestID: key,
+		})
+	}
+	return c, nil
 }

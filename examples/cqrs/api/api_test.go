@@ -4,9 +4,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/examples/cqrs/api"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table/tabletest"
@@ -80,8 +85,8 @@ func TestARepeatedRequestHasItsFirstResponse(t *testing.T) {
 	a.as(t, "ACME", "bob").is(t, http.StatusOK, "/records", lamp45)
 	check.Equal(t, "again", ana.is(t, http.StatusOK, "/records", lamp), first)
 	check.Equal(t, "reused", decode(t, ana.is(t, http.StatusConflict, "/records", lamp45)).Error.Code, "idempotency_key_reused")
-	check.Equal(t, "without key", decode(t, a.as(t, "ACME", "ana").is(t, http.StatusConflict, "/records", lamp)).Error.Code, "stale")
-	check.Equal(t, "of another user", decode(t, a.as(t, "ACME", "bob").with("Idempotency-Key", "k-1").is(t, http.StatusConflict, "/records", lamp)).Error.Code, "stale")
+	check.Equal(t, "without key", decode(t, a.as(t, "ACME", "ana").is(t, http.StatusConflict, "/records", lamp)).Error.Code, "version_conflict")
+	check.Equal(t, "of another user", decode(t, a.as(t, "ACME", "bob").with("Idempotency-Key", "k-1").is(t, http.StatusConflict, "/records", lamp)).Error.Code, "version_conflict")
 	command := decode(t, ana.is(t, http.StatusOK, "/record/commands"+ofLamp, "")).Items[1]
 	check.Equal(t, "request of the command", command.RequestID, "k-1")
 	order := `{"name":"A lamp"}`
@@ -108,6 +113,10 @@ func TestInvalidRequests(t *testing.T) {
 		{400, "/records", `{"type":"PRODUCT","path":[""]}`},
 		{409, "/records", lamp45},
 		{409, "/records", `{"type":"PRODUCT","path":["LAMP"],"version":-1}`},
+		{409, "/records", `{"type":"PRODUCT","path":["LAMP"],"version":99999999999}`},
+		{400, "/records", `{"type":"PRODUCT","path":["LAMP"],"version":1.5}`},
+		{400, "/records", `{"type":"ORDER","path":["2024","ORD-000001"]}`},
+		{400, "/imports", `{"id":"imp-1","rows":[{"type":"ORDER","path":["2024","ORD-000001"]}]}`},
 		{409, "/records", `{"type":"DEPT","path":["NOWHERE","TEAM"]}`},
 		{400, "/records?type=NONE", ""},
 		{400, "/records?type=PRODUCT&limit=0", ""},
@@ -168,7 +177,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 	ana.eventually(t, "/task?id=imp-1", func(r record) bool { return r.Status == "DONE" })
 	ana.eventually(t, "/counts", func(r record) bool { return len(r.Items) == 3 })
 	pages := map[string]string{}
-	for _, path := range []string{"/records?type=PRODUCT", "/record/versions" + ofLamp, "/record/commands" + ofLamp, "/catalogue?"} {
+	for _, path := range []string{"/records?type=PRODUCT", "/record/versions" + ofLamp, "/record/commands" + ofLamp, "/catalogue?", "/imports/rejected?id=imp-1", "/search?name=d"} {
 		next := ana.eventually(t, path+"&limit=1", func(r record) bool { return r.LastKey != "" }).LastKey
 		pages[path] = url.QueryEscape(next)
 	}
@@ -225,22 +234,147 @@ func TestTenantsAreIsolated(t *testing.T) {
 	}
 }
 
-func TestTokensWithoutATenantGetNothing(t *testing.T) {
+// requests has a request for each route: its query, or its body.
+var requests = map[string]string{
+	"POST /records":           `{"type":"PRODUCT","path":["LAMP"],"version":7}`,
+	"POST /orders":            `{"name":"mine"}`,
+	"POST /catalogue/rebuild": `{"id":"rebuild-1"}`,
+	"POST /imports":           imports,
+	"POST /task/cancel":       `{"id":"imp-1"}`,
+	"GET /records":            "?type=PRODUCT",
+	"GET /record":             ofLamp,
+	"GET /record/version":     ofLamp + "&version=1",
+	"GET /record/versions":    ofLamp,
+	"GET /record/commands":    ofLamp,
+	"GET /catalogue":          "",
+	"GET /imports/rejected":   "?id=imp-1",
+	"GET /tasks":              "",
+	"GET /task":               "?id=imp-1",
+	"GET /search":             "?name=lamp",
+	"GET /counts":             "",
+}
+
+// Each route refuses those without a token, a tenant or the role, and writes nothing then.
+func TestEachRouteHasItsRoles(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
-	for _, path := range []string{
-		"/records?type=PRODUCT", "/record" + ofLamp, "/record/version" + ofLamp + "&version=1", "/record/versions" + ofLamp, "/record/commands" + ofLamp,
-		"/catalogue", "/imports/rejected?id=x", "/tasks", "/task?id=x", "/search", "/counts",
-	} {
-		client{app: a}.is(t, http.StatusUnauthorized, path, "")
-		client{app: a, token: "nonsense"}.is(t, http.StatusUnauthorized, path, "")
-		client{app: a, token: signed(t, "ana", nil)}.is(t, http.StatusForbidden, path, "")
+	ana := a.as(t, "ACME", "ana")
+	ana.is(t, http.StatusOK, "/records", lamp)
+	ana.eventually(t, "/counts", func(r record) bool { return len(r.Items) == 1 })
+	all := append(api.Routes(true), api.Routes(false)...)
+	check.Equal(t, "routes", len(all), len(requests))
+	of := func(groups ...string) map[string]any {
+		return map[string]any{auth.TenantClaim: "ACME", "cognito:groups": groups}
 	}
-	for _, path := range []string{"/records", "/orders", "/catalogue/rebuild", "/imports", "/task/cancel"} {
-		client{app: a}.is(t, http.StatusUnauthorized, path, lamp)
-		client{app: a, token: signed(t, "ana", nil)}.is(t, http.StatusForbidden, path, lamp)
+	const read, write, manage = "read", "write", "manage"
+	for who, c := range map[string]struct {
+		claims map[string]any
+		may    []string
+	}{
+		"no tenant":    {map[string]any{"cognito:groups": []string{api.Admin}}, nil},
+		"no role":      {of(), nil},
+		"another role": {of("admins", "ADMIN", ""), nil},
+		"reader":       {of(api.Reader), []string{read}},
+		"writer":       {of(api.Writer), []string{read, write}},
+		"admin":        {of(api.Admin), []string{read, write, manage}},
+		"two roles":    {of("other", api.Reader, api.Writer), []string{read, write}},
+	} {
+		user := client{app: a, token: signed(t, "bob", c.claims)}
+		for _, route := range all {
+			method, path, _ := strings.Cut(route, " ")
+			need, body := read, ""
+			switch {
+			case route == "POST /records" || route == "POST /orders":
+				need, body = write, requests[route]
+			case method == http.MethodPost:
+				need, body = manage, requests[route]
+			default:
+				path += requests[route]
+			}
+			status, text := user.do(t, path, body)
+			refused := status == http.StatusForbidden && strings.Contains(text, map[bool]string{true: "no_tenant", false: "insufficient_role"}[who == "no tenant"])
+			if refused == slices.Contains(c.may, need) || status >= 500 || status == http.StatusUnauthorized {
+				t.Errorf("%s, %s: %d %s", who, route, status, text)
+			}
+			client{app: a}.is(t, http.StatusUnauthorized, path, body)
+			client{app: a, token: "nonsense"}.is(t, http.StatusUnauthorized, path, body)
+		}
+		if !slices.Contains(c.may, write) { // what is refused is not written
+			check.Equal(t, who+" writes", decode(t, ana.is(t, http.StatusOK, "/record"+ofLamp, "")).Version, int64(1))
+		}
 	}
 	for _, claim := range []any{"", []string{"ACME"}, 1, "ACME\x00"} {
 		client{app: a, token: signed(t, "ana", map[string]any{"custom:tenant": claim})}.is(t, http.StatusUnauthorized, "/tasks", "")
+	}
+}
+
+// A list has the same items in pages of one as in one page.
+func TestListsHavePages(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	ana := a.as(t, "ACME", "ana")
+	for _, id := range []string{"imp-1", "imp-2"} {
+		ana.is(t, http.StatusAccepted, "/imports", strings.Replace(imports, "imp-1", id, 1))
+	}
+	ana.is(t, http.StatusOK, "/records", lamp)
+	ana.is(t, http.StatusOK, "/records", lamp45)
+	ana.is(t, http.StatusOK, "/records", `{"type":"DEPT","path":["LAMP"],"name":"Desk lamp"}`)
+	ana.is(t, http.StatusOK, "/records", `{"type":"DEPT","path":["LAMP","A"],"name":"Desk`+strings.Repeat(" desk", 1000)+`"}`)
+	ana.is(t, http.StatusOK, "/records", `{"type":"DEPT","path":["LAMP","B"],"name":"Desk`+strings.Repeat(" desk", 1000)+`"}`)
+	ana.eventually(t, "/tasks", func(r record) bool {
+		return len(r.Items) == 2 && r.Items[0].Status == "DONE" && r.Items[1].Status == "DONE"
+	})
+	ana.eventually(t, "/search?name=desk", func(r record) bool { return len(r.Items) == 5 })
+	ana.eventually(t, "/records?code=LAMP", func(r record) bool { return len(r.Items) == 2 && r.Items[1].Version == 2 })
+	ana.eventually(t, "/catalogue", func(r record) bool { return len(r.Items) == 2 })
+	for path, want := range map[string]int{
+		"/tasks?": 2, "/imports/rejected?id=imp-2": 3, "/records?code=LAMP": 2, "/search?name=desk": 5, "/records?type=PRODUCT": 2,
+		"/records?type=DEPT&path=LAMP": 2, "/catalogue?": 2, "/record/versions" + ofLamp: 2, "/record/commands" + ofLamp: 2,
+	} {
+		whole := decode(t, ana.is(t, http.StatusOK, path, ""))
+		check.Equal(t, path, len(whole.Items), want)
+		var pages []record
+		for after := ""; ; {
+			page := decode(t, ana.is(t, http.StatusOK, path+"&limit=1"+after, ""))
+			pages = append(pages, page.Items...)
+			if page.LastKey == "" {
+				break
+			}
+			after = "&lastKey=" + url.QueryEscape(page.LastKey)
+		}
+		check.Equal(t, path+" in pages", pages, whole.Items)
+		ana.is(t, http.StatusBadRequest, path+"&lastKey=nonsense", "")
+		ana.is(t, http.StatusBadRequest, path+"&limit=0", "")
+	}
+	next := decode(t, ana.is(t, http.StatusOK, "/search?name=desk&limit=1", "")).LastKey
+	ana.is(t, http.StatusBadRequest, "/search?name=des&lastKey="+url.QueryEscape(next), "")
+}
+
+func TestAFileIsImported(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	write := func(tenant, text string) {
+		t.Helper()
+		dir := filepath.Join(a.files, tenant)
+		check.OK(t, os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "products.jsonl"), []byte(text), 0o600))
+	}
+	write("ACME", `{"type":"PRODUCT","path":["DESK"],"name":"Desk"}`+"\n"+`{"type":"PRODUCT","path":["CHAIR"],"Name":"Chair"}`+"\n")
+	ana := a.as(t, "ACME", "ana")
+	const body = `{"id":"imp-1","file":"products.jsonl"}`
+	check.Equal(t, "task", decode(t, ana.is(t, http.StatusAccepted, "/imports", body)).ID, "imp-1")
+	task := ana.eventually(t, "/task?id=imp-1", func(r record) bool { return r.Status == "DONE" })
+	check.Equal(t, "progress", []int{task.Done, task.Rejected}, []int{1, 1})
+	if task.ExpiresAt == "" {
+		t.Error("the task does not expire")
+	}
+	check.Equal(t, "rejected", decode(t, ana.is(t, http.StatusOK, "/imports/rejected?id=imp-1", "")).Items[0].Reason, "an object has an unknown member")
+	ana.is(t, http.StatusAccepted, "/imports", body)
+	write("ACME", "{}")
+	ana.is(t, http.StatusConflict, "/imports", body)
+	ana.is(t, http.StatusNotFound, "/imports", `{"id":"imp-2","file":"none.jsonl"}`)
+	ana.is(t, http.StatusBadRequest, "/imports", `{"id":"imp-2","file":"../ACME/products.jsonl"}`)
+	ana.is(t, http.StatusBadRequest, "/imports", `{"id":"imp-2","file":"products.jsonl","rows":[]}`)
+	for _, tenant := range attackers {
+		a.as(t, tenant, "eve").is(t, http.StatusNotFound, "/imports", body)
 	}
 }

@@ -15,6 +15,9 @@ import (
 // errNoTenant means that the user of a request belongs to no tenant.
 var errNoTenant = errors.New("the token names no tenant")
 
+// errUnavailable means that what the API serves cannot be opened now.
+var errUnavailable = errors.New("the system is unavailable")
+
 // invalid returns what a client gets to see of an invalid request.
 func invalid(err error) *httpapi.Failure {
 	if errors.Is(err, core.ErrInvalid) { // its text is of this program, without keys
@@ -27,10 +30,12 @@ func invalid(err error) *httpapi.Failure {
 var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(errNoTenant, http.StatusForbidden, "no_tenant", "the user belongs to no tenant"),
 	httpapi.On(core.ErrNoParent, http.StatusConflict, "no_parent", "the parent does not exist"),
-	httpapi.On(core.ErrOtherSource, http.StatusConflict, "other_rows", "this id was used for an import of other rows"),
+	httpapi.On(core.ErrOtherSource, http.StatusConflict, "other_rows", "this id was used for an import of other rows or another file"),
+	httpapi.On(core.ErrNoFile, http.StatusNotFound, "no_file", "there is no such file"),
 	httpapi.On(core.ErrNotRunning, http.StatusConflict, "not_running", "the task is not running"),
 	httpapi.On(core.ErrUsedUp, http.StatusConflict, "used_up", "there are no numbers left"),
-	httpapi.On(table.ErrStale, http.StatusConflict, "stale", "the record is at another version; read it again"),
+	httpapi.On(table.ErrStale, http.StatusConflict, "version_conflict", "the record is at another version; read it again"),
+	httpapi.Later(errUnavailable),
 	httpapi.Later(readmodel.ErrNotBuilt),
 	httpapi.Later(table.ErrConflict),
 }, httpapi.Library())

@@ -14,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/examples/cqrs/api"
 	"github.com/singletable/singletable/examples/cqrs/core"
+	"github.com/singletable/singletable/examples/cqrs/files"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
@@ -33,16 +34,17 @@ type app struct {
 	*httptest.Server
 	log    *check.Log
 	faults *tabletest.Faults
+	files  string // the directory of imports
 }
 
 func newApp(t *testing.T) *app {
 	t.Helper()
-	a := &app{log: &check.Log{}, faults: &tabletest.Faults{}}
+	a := &app{log: &check.Log{}, faults: &tabletest.Faults{}, files: t.TempDir()}
 	client := tabletest.Client(t)
 	codec := check.Must(paginate.New([]paginate.Key{paginate.NewKey()}, nil))(t)
 	tbl := tabletest.NewWith(t, client, core.Schema("any"), &table.Options{Cursors: codec})
 	behind := check.Must(table.New(tabletest.Client(t, a.faults.Install), tbl.Schema(), &table.Options{Cursors: codec}))(t)
-	service := check.Must(core.New(tbl, nil))(t)
+	service := check.Must(core.New(tbl, &core.Options{Files: files.Directory(a.files)}))(t)
 	db := check.Must(readmodel.Connect(t.Context(), filepath.Join(t.TempDir(), "readmodel.db")))(t)
 	model := check.Must(readmodel.Open(t.Context(), db))(t)
 	check.OK(t, model.Rebuild(t.Context(), "v1", service.Replay(t.Context())))
@@ -50,12 +52,13 @@ func newApp(t *testing.T) *app {
 	ctx, end := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	for name, handlers := range map[string][]stream.Handler{"cqrs": service.Handlers(), "readmodel": {service.OnVersion(model.Apply)}} {
-		router := check.Must(stream.New(tbl, nil, append(handlers, stream.IgnoreOther())...))(t)
+		router := check.Must(service.Router(handlers...))(t)
 		readers.Go(func() { _ = program.Reader(name, router, client, nil).Run(ctx) }) // the context's error
 	}
 	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
 	log := slog.New(slog.NewJSONHandler(a.log, nil))
-	a.Server = httptest.NewServer(api.New(check.Must(core.New(behind, nil))(t), model, verifier, log).Handler(nil))
+	system := api.System{Service: check.Must(core.New(behind, &core.Options{Files: files.Directory(a.files)}))(t), Model: model}
+	a.Server = httptest.NewServer(api.New(func(context.Context) (api.System, error) { return system, nil }, verifier, log, nil).Handler(nil))
 	t.Cleanup(func() {
 		a.Close()
 		end()
@@ -65,10 +68,10 @@ func newApp(t *testing.T) *app {
 	return a
 }
 
-// token returns an access token of a user of a tenant.
+// token returns an access token of an admin of a tenant.
 func token(t *testing.T, tenant, user string) string {
 	t.Helper()
-	return signed(t, user, map[string]any{auth.TenantClaim: tenant})
+	return signed(t, user, map[string]any{auth.TenantClaim: tenant, "cognito:groups": []string{api.Admin}})
 }
 
 // signed returns an access token with further claims.
@@ -144,7 +147,7 @@ type record struct {
 	Items                                   []record
 	LastKey                                 string
 	Number, Records, Versions               int
-	Reason                                  string
+	Reason, ExpiresAt                       string
 	Error                                   struct{ Code, Message string }
 }
 

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,12 +9,11 @@ import (
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/table"
 )
 
 // page returns the page that a request asks for.
-func page(c call) (httpapi.Page, error) { return httpapi.PageOf(c.Request, 20) }
+func page(c call) (httpapi.Page, error) { return httpapi.PageOf(c.Request, httpapi.DefaultLimit) }
 
 // query returns the parameters of a request. All but path are there once at most.
 func query(c call) (url.Values, error) {
@@ -40,37 +37,6 @@ func refOf(c call) (core.Ref, error) {
 		err = httpapi.BadRequest("invalid_path", "at least one path is required")
 	}
 	return core.NewRef(q.Get("type"), q["path"]...), err
-}
-
-// attributes keep their numbers as they are written, until package core checks them.
-type attributes map[string]any
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (a *attributes) UnmarshalJSON(text []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	return decoder.Decode((*map[string]any)(a))
-}
-
-// change is a command as clients send it.
-type change struct {
-	Type       string
-	Path       []string
-	Name       string
-	Attributes attributes
-	Version    int64
-}
-
-// members are the fields by their names in JSON.
-func (c *change) members() map[string]any {
-	return map[string]any{"type": &c.Type, "path": &c.Path, "name": &c.Name, "attributes": &c.Attributes, "version": &c.Version}
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (c *change) UnmarshalJSON(text []byte) error { return strictjson.Object(text, c.members()) }
-
-func (c change) core() core.Change {
-	return core.Change{Ref: core.NewRef(c.Type, c.Path...), Name: c.Name, Attributes: c.Attributes, Version: c.Version}
 }
 
 // record is a record as clients see it.
@@ -114,16 +80,17 @@ func pageOf[T, U any](c call, p table.Page[T], err error, of func(T) U) error {
 }
 
 func publish(c call) error {
-	var body change
-	if err := httpapi.ReadJSON(c.w, c.Request, body.members()); err != nil {
+	var body core.Change
+	if err := httpapi.ReadJSON(c.w, c.Request, body.Members()); err != nil {
 		return err
 	}
-	return c.record(c.tenant.Publish(c.Context(), body.core()))
+	return c.record(c.tenant.Publish(c.Context(), body))
 }
 
 func placeOrder(c call) error {
-	var body change
-	if err := httpapi.ReadJSON(c.w, c.Request, map[string]any{"name": &body.Name, "attributes": &body.Attributes}); err != nil {
+	var body core.Change
+	members := body.Members()
+	if err := httpapi.ReadJSON(c.w, c.Request, map[string]any{"name": members["name"], "attributes": members["attributes"]}); err != nil {
 		return err
 	}
 	return c.record(c.tenant.PlaceOrder(c.Context(), body.Name, body.Attributes))
@@ -135,13 +102,13 @@ func list(c call) error {
 	if err != nil {
 		return err
 	}
-	if q.Has("code") {
-		found, err := c.tenant.ByCode(c.Context(), q.Get("code"))
-		return pageOf(c, table.Page[core.Record]{Items: found}, err, recordOf)
-	}
 	p, err := page(c)
 	if err != nil {
 		return err
+	}
+	if q.Has("code") {
+		found, err := c.tenant.ByCode(c.Context(), q.Get("code"), p.Limit, p.After)
+		return pageOf(c, found, err, recordOf)
 	}
 	if q.Has("path") {
 		found, err := c.tenant.Below(c.Context(), core.NewRef(q.Get("type"), q["path"]...), p.Limit, p.After)
@@ -264,17 +231,21 @@ func (c call) accepted(id string, err error) error {
 	return httpapi.WriteJSON(c.w, http.StatusAccepted, stateOf(t))
 }
 
+// importRows begins an import of the rows in the request, or of a file.
 func importRows(c call) error {
 	var id string
-	var rows []change
-	if err := httpapi.ReadJSON(c.w, c.Request, map[string]any{"id": &id, "rows": &rows}); err != nil {
+	var file *string
+	var rows []core.Change
+	if err := httpapi.ReadJSON(c.w, c.Request, map[string]any{"id": &id, "rows": &rows, "file": &file}); err != nil {
 		return err
 	}
-	source := make([]core.Change, len(rows))
-	for i, r := range rows {
-		source[i] = r.core()
+	switch {
+	case file == nil:
+		return c.accepted(id, c.tenant.Import(c.Context(), id, rows))
+	case rows != nil:
+		return httpapi.BadRequest("invalid_rows", "an import has rows or a file, not both")
 	}
-	return c.accepted(id, c.tenant.Import(c.Context(), id, source))
+	return c.accepted(id, c.tenant.ImportFile(c.Context(), id, *file))
 }
 
 // reject is a row that was set aside, as clients see it.
@@ -290,8 +261,12 @@ func rejected(c call) error {
 	if err != nil {
 		return err
 	}
-	found, err := c.tenant.Rejected(c.Context(), q.Get("id"))
-	return pageOf(c, table.Page[core.Reject]{Items: found}, err, func(r core.Reject) reject {
+	p, err := page(c)
+	if err != nil {
+		return err
+	}
+	found, err := c.tenant.Rejected(c.Context(), q.Get("id"), p.Limit, p.After)
+	return pageOf(c, found, err, func(r core.Reject) reject {
 		return reject{r.Number, r.Change.Type, r.Change.Path(), r.Reason}
 	})
 }
@@ -305,17 +280,27 @@ type state struct {
 	Total     int         `json:"total"`
 	Done      int         `json:"done"`
 	Rejected  int         `json:"rejected"`
+	File      string      `json:"file,omitempty"`
 	Reason    string      `json:"reason,omitempty"`
 	UpdatedAt string      `json:"updatedAt"`
+	ExpiresAt string      `json:"expiresAt,omitempty"`
 }
 
 func stateOf(t core.Task) state {
-	return state{t.ID, t.Name, t.Status, t.Percent(), t.Total, t.Done, t.Rejected, t.Reason, httpapi.Clock(t.UpdatedAt)}
+	expires := ""
+	if t.ExpiresAt != 0 {
+		expires = httpapi.Clock(time.Unix(t.ExpiresAt, 0))
+	}
+	return state{t.ID, t.Name, t.Status, t.Percent(), t.Total, t.Done, t.Rejected, t.File, t.Reason, httpapi.Clock(t.UpdatedAt), expires}
 }
 
 func tasks(c call) error {
-	found, err := c.tenant.Tasks(c.Context())
-	return pageOf(c, table.Page[core.Task]{Items: found}, err, stateOf)
+	p, err := page(c)
+	if err != nil {
+		return err
+	}
+	found, err := c.tenant.Tasks(c.Context(), p.Limit, p.After)
+	return pageOf(c, found, err, stateOf)
 }
 
 func task(c call) error {
@@ -357,8 +342,8 @@ func search(c call) error {
 	if err != nil {
 		return err
 	}
-	records, err := c.api.model.Search(c.Context(), c.name, q.Get("name"), p.Limit)
-	return pageOf(c, table.Page[readmodel.Record]{Items: records}, err, func(r readmodel.Record) found {
+	records, err := c.model.Search(c.Context(), c.name, q.Get("name"), p.Limit, p.After)
+	return pageOf(c, records, err, func(r readmodel.Record) found {
 		return found{r.ID, r.Type, r.Code, r.Name, r.Version, r.Attributes}
 	})
 }
@@ -371,6 +356,6 @@ type count struct {
 }
 
 func counts(c call) error {
-	all, err := c.api.model.Counts(c.Context(), c.name)
+	all, err := c.model.Counts(c.Context(), c.name)
 	return pageOf(c, table.Page[readmodel.Count]{Items: all}, err, func(n readmodel.Count) count { return count(n) })
 }

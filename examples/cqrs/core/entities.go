@@ -27,6 +27,9 @@ type Entity struct {
 	// Tree means that a record has any number of parents, which are records of the same
 	// type and must exist.
 	Tree bool
+	// Numbered means that only a sequence gives codes, below a year: see
+	// [Tenant.PlaceOrder]. Commands and imports create no such record.
+	Numbered bool
 	// Attributes are the names and kinds of the attributes that a record can have. None
 	// of them is required.
 	Attributes map[string]Kind
@@ -40,7 +43,7 @@ type Entity struct {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (e *Entity) UnmarshalJSON(text []byte) error {
 	return strictjson.Object(text, map[string]any{
-		"type": &e.Type, "parents": &e.Parents, "tree": &e.Tree,
+		"type": &e.Type, "parents": &e.Parents, "tree": &e.Tree, "numbered": &e.Numbered,
 		"attributes": &e.Attributes, "index": &e.Index, "stream": &e.Stream,
 	})
 }
@@ -97,6 +100,8 @@ func (e Entity) validate() error {
 		return errors.New("the type is reserved")
 	case e.Parents < 0 || e.Tree && e.Parents > 0:
 		return errors.New("parents and tree do not go together, and parents is not negative")
+	case e.Numbered && e.Parents != 1:
+		return errors.New("a numbered type has one parent, the year")
 	}
 	for name, kind := range e.Attributes {
 		if name == "" || !slices.Contains([]Kind{stringKind, numberKind, boolKind}, kind) {
@@ -127,6 +132,15 @@ func (es Entities) check(r Ref) error {
 	e, err := es.of(r.Type)
 	if err == nil && !e.Tree && len(r.Parents) != e.Parents {
 		return fmt.Errorf("%w: a %s has %d parents, not %d", ErrInvalid, r.Type, e.Parents, len(r.Parents))
+	}
+	return err
+}
+
+// given checks a change whose code the caller has chosen.
+func (es Entities) given(c Change) error {
+	err := es.check(c.Ref)
+	if err == nil && c.Version == 0 && es[c.Type].Numbered {
+		err = fmt.Errorf("%w: only a sequence gives numbers to a new %s", ErrInvalid, c.Type)
 	}
 	return err
 }

@@ -26,6 +26,7 @@ func TestDeclarationsMustBeRight(t *testing.T) {
 		"type of tasks":         `[{"type": "TASK"}]`,
 		"twice":                 `[{"type": "CAT"}, {"type": "CAT"}]`,
 		"tree with parents":     `[{"type": "CAT", "tree": true, "parents": 1}]`,
+		"numbered, no year":     `[{"type": "CAT", "numbered": true}]`,
 		"negative parents":      `[{"type": "CAT", "parents": -1}]`,
 		"unknown kind":          `[{"type": "CAT", "attributes": {"age": "int"}}]`,
 		"product without price": `[{"type": "PRODUCT"}]`,
@@ -49,13 +50,13 @@ func TestAnyDeclaredTypeHasTheCommands(t *testing.T) {
 		{"type": "DOG", "parents": 2, "stream": true}
 	]`)))(t)
 	check.Equal(t, "types", entities.Types(), []string{"CAT", "DOG"})
-	acme := check.Must(New(s.table, entities))(t).As(s.acme().caller)
+	acme := check.Must(New(s.table, &Options{Entities: entities}))(t).As(s.acme().caller)
 
 	cat := Change{Ref: NewRef("CAT", "TOM"), Attributes: map[string]any{"age": 3, "name": "Tom", "tame": true}}
 	first := check.Must(acme.Publish(t.Context(), cat))(t)
 	check.Equal(t, "attributes", first.Attributes, map[string]any{"age": 3.0, "name": "Tom", "tame": true})
 	check.Equal(t, "data at once", check.Must(acme.Get(t.Context(), cat.Ref))(t), first)
-	check.Equal(t, "by code at once", check.Must(acme.ByCode(t.Context(), "TOM"))(t), []Record{first})
+	check.Equal(t, "by code at once", check.Must(acme.ByCode(t.Context(), "TOM", 0, ""))(t).Items, []Record{first})
 	cat.Version = 1
 	second := check.Must(acme.Publish(t.Context(), cat))(t)
 	check.Equal(t, "data at once", check.Must(acme.Get(t.Context(), cat.Ref))(t), second)
@@ -82,7 +83,7 @@ func TestDataInTheTransactionStaysAsItIs(t *testing.T) {
 	s.settle(t)
 	check.Equal(t, "data", check.Must(s.acme().Get(t.Context(), ana))(t), last)
 	check.Equal(t, "of another tenant", check.Must(s.as(Caller{Tenant: "GLOBEX"}).List(t.Context(), "USER", 0, ""))(t).Items, []Record{})
-	check.Equal(t, "in the index", len(check.Must(s.acme().ByCode(t.Context(), "ana"))(t)), 0)
+	check.Equal(t, "in the index", len(check.Must(s.acme().ByCode(t.Context(), "ana", 0, ""))(t).Items), 0)
 	checkAudit(t, s.acme())
 }
 

@@ -21,18 +21,18 @@ func (s *Service) Handlers() []stream.Handler {
 			return s.as(Caller{Tenant: h.TenantCode}).sync(ctx, h.Record)
 		}),
 		stream.On(s.tasks, func(ctx context.Context, c stream.Change[Task]) error {
-			if c.New == nil {
-				return nil
+			if c.New == nil { // it has expired
+				return s.as(c.Old.caller()).sweep(ctx, *c.Old)
 			}
 			return s.as(c.New.caller()).work(ctx, *c.New)
 		}),
 	}
 }
 
-// Router gives the changes of the table to the handlers. All other types of items are
-// what handlers and commands leave behind.
-func (s *Service) Router() (*stream.Router, error) {
-	return stream.New(s.table, nil, append(s.Handlers(), stream.IgnoreOther())...)
+// Router gives the changes of the table to handlers, such as [Service.Handlers]. All other
+// types of items are what handlers and commands leave behind.
+func (s *Service) Router(handlers ...stream.Handler) (*stream.Router, error) {
+	return stream.New(s.table, nil, append(handlers, stream.IgnoreOther())...)
 }
 
 // sync brings the read model up to a version of a record.
@@ -45,6 +45,20 @@ func (t Tenant) sync(ctx context.Context, r Record) error {
 		return nil
 	}
 	return t.project(ctx, r.Ref(), false)
+}
+
+// Repair brings the data and the listings of all tenants up to the history, for changes
+// that were never handled. Commands can go on.
+func (s *Service) Repair(ctx context.Context) error {
+	for h, err := range s.Replay(ctx) {
+		if err == nil {
+			err = s.as(Caller{Tenant: h.TenantCode}).sync(ctx, h.Record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // OnVersion returns a handler that is given each version of each record, of all tenants,

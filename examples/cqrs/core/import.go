@@ -13,6 +13,17 @@ import (
 // the task's, and DynamoDB takes 100.
 const importChunk = 16
 
+// waiting is a row of an import that is next.
+type waiting struct {
+	Row
+	// reason says why it cannot be published, if that is known.
+	reason string
+	// leave takes it off the temporary area. A row of a file has none.
+	leave []table.Op
+	// from and to are the positions in the file before and after it.
+	from, to string
+}
+
 // importSome publishes the first rows of the temporary area: parents before what was
 // staged below them.
 func (t Tenant) importSome(ctx context.Context, id string) error {
@@ -22,66 +33,83 @@ func (t Tenant) importSome(ctx context.Context, id string) error {
 	if err != nil || len(page.Items) == 0 {
 		return err
 	}
-	err = t.importTogether(ctx, id, page.Items)
-	if err == nil || failed(err, opRow) {
-		return nil // failed(opRow): another process has published some
+	there := expression.AttributeExists(expression.Name("number"))
+	rows := make([]waiting, len(page.Items))
+	for i, row := range page.Items {
+		// It fails for a row that has left, and with it everything else in the transaction.
+		rows[i] = waiting{Row: row, leave: []table.Op{table.Delete(row.Key()).If(there).WithName(opRow)}}
 	}
-	if !refused(err) {
+	err = t.importRows(ctx, id, rows)
+	if failed(err, opRow) {
+		return nil // another process has published some
+	}
+	return err
+}
+
+const opRow = "row"
+
+// importRows publishes rows, or sets them aside.
+func (t Tenant) importRows(ctx context.Context, id string, rows []waiting) error {
+	err := t.importTogether(ctx, id, rows)
+	if err == nil || !refused(err) {
 		return err
 	}
 	// One row is enough to refuse them all: find out which.
-	for _, row := range page.Items {
-		if err := t.importOne(ctx, id, row); err != nil {
+	for _, row := range rows {
+		err := t.importTogether(ctx, id, []waiting{row})
+		if err != nil && refused(err) {
+			err = explain(err)
+			if !errors.Is(err, table.ErrStale) && table.Classify(err) != table.Permanent {
+				return err
+			}
+			row.reason = reason(err)
+			err = t.importTogether(ctx, id, []waiting{row})
+		}
+		if err != nil && !failed(err, opRow) {
 			return err
 		}
 	}
 	return nil
 }
 
-const opRow = "row"
-
-// importTogether publishes rows in one transaction.
-func (t Tenant) importTogether(ctx context.Context, id string, rows []Row) error {
-	ops := []table.Op{t.progress(id, len(rows), 0)}
+// importTogether publishes rows in one transaction, and sets those with a reason aside.
+func (t Tenant) importTogether(ctx context.Context, id string, rows []waiting) error {
+	ops := []table.Op{t.count(id, rows)}
 	for _, row := range rows {
-		_, publish := t.as(row.caller()).publishOps(row.Change, Record{})
-		ops = append(append(ops, publish...), t.leave(row))
+		publish := t.rejects.CreateOps(new(Reject{Row: row.Row, Reason: row.reason}))
+		if row.reason == "" {
+			_, publish = t.as(row.caller()).publishOps(row.Change, Record{})
+		}
+		ops = append(append(ops, publish...), row.leave...)
 	}
 	return t.turn(ctx, ops...)
 }
 
-// leave is the op that takes a row out of the temporary area. It fails for a row
-// that has left, and with it everything else in the transaction.
-func (t Tenant) leave(row Row) table.Op {
-	there := expression.AttributeExists(expression.Name("number"))
-	return table.Delete(row.Key()).If(there).WithName(opRow)
-}
-
-// importOne publishes one row, or sets it aside.
-func (t Tenant) importOne(ctx context.Context, id string, row Row) error {
-	err := t.importTogether(ctx, id, []Row{row})
-	if err == nil || failed(err, opRow) {
-		return nil
+// count returns the op that counts rows. For those of a file, it moves the task's position
+// behind them, and fails unless that is before them.
+func (t Tenant) count(id string, rows []waiting) table.Op {
+	rejected := 0
+	for _, row := range rows {
+		if row.reason != "" {
+			rejected++
+		}
 	}
-	if errors.Is(err, ErrNotRunning) {
-		return err
+	first, last := rows[0], rows[len(rows)-1]
+	if last.to == "" {
+		return t.progress(id, len(rows)-rejected, rejected)
 	}
-	err = explain(err)
-	if !errors.Is(err, table.ErrStale) && table.Classify(err) != table.Permanent {
-		return err
-	}
-	ops := append(t.rejects.CreateOps(new(Reject{Row: row, Reason: reason(err)})), t.leave(row), t.progress(id, 0, 1))
-	err = t.turn(ctx, ops...)
-	if failed(err, opRow) {
-		return nil
-	}
-	return err
+	position := expression.Name("position")
+	u := expression.Set(position, expression.Value(last.to)).
+		Add(expression.Name("total"), expression.Value(len(rows))).
+		Add(expression.Name("done"), expression.Value(len(rows)-rejected)).
+		Add(expression.Name("rejected"), expression.Value(rejected))
+	return t.step(id, u, Running).If(position.Equal(expression.Value(first.from)))
 }
 
 // refused reports whether a transaction failed for a reason that lies in its
 // rows.
 func refused(err error) bool {
-	if errors.Is(err, table.ErrOutcomeUnknown) || errors.Is(err, ErrNotRunning) {
+	if errors.Is(err, table.ErrOutcomeUnknown) || errors.Is(err, ErrNotRunning) || failed(err, opRow) {
 		return false
 	}
 	return errors.Is(err, table.ErrConflict) || table.Classify(err) == table.Permanent
@@ -98,9 +126,9 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Rejected reads the rows of an import that were set aside.
-func (t Tenant) Rejected(ctx context.Context, id string) ([]Reject, error) {
-	return table.Collect(t.rejects.All(ctx, table.Query{
-		PK: importPrefix.PK(t.caller.Tenant, id), Range: rejectPrefix.All(),
-	}))
+// Rejected reads a page of the rows of an import that were set aside.
+func (t Tenant) Rejected(ctx context.Context, id string, limit int, after string) (table.Page[Reject], error) {
+	return t.rejects.Query(ctx, table.Query{
+		PK: importPrefix.PK(t.caller.Tenant, id), Range: rejectPrefix.All(), Limit: limit, After: after, Scope: t.caller.Tenant,
+	})
 }

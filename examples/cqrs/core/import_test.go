@@ -71,7 +71,7 @@ func checkImported(t *testing.T, who Tenant) {
 	area := table.Query{PK: importPrefix.PK(who.caller.Tenant, importID), Range: rowPrefix.All()}
 	waiting := check.Must(table.Collect(who.rows.All(ctx, area)))(t)
 	check.Equal(t, "rows left", len(waiting), 0)
-	rejects := check.Must(who.Rejected(ctx, importID))(t)
+	rejects := check.Must(who.Rejected(ctx, importID, 0, ""))(t).Items
 	if len(rejects) != 1 || rejects[0].Number != repeated+1 || rejects[0].Reason != "the record exists already" {
 		t.Errorf("set aside: %+v", rejects)
 	}
@@ -153,7 +153,7 @@ func TestAnImportMayHoldATree(t *testing.T) {
 	check.OK(t, importAll(t.Context(), s.acme(), source))
 	task := check.Must(s.acme().Task(t.Context(), importID))(t)
 	check.Equal(t, "progress", task.String(), "100 %: 4 of 5 done, 1 rejected")
-	rejects := check.Must(s.acme().Rejected(t.Context(), importID))(t)
+	rejects := check.Must(s.acme().Rejected(t.Context(), importID, 0, ""))(t).Items
 	if len(rejects) != 1 || rejects[0].Reason != "the parent does not exist" {
 		t.Errorf("set aside: %+v", rejects)
 	}

@@ -1,12 +1,15 @@
 package core
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -30,15 +33,48 @@ type Change struct {
 // A repeated command with the RequestID of an earlier one has its result.
 //
 // Errors:
-//   - [ErrInvalid], if no record can be called so or have such attributes.
+//   - [ErrInvalid], if no record can be called so or have such attributes, or only a
+//     sequence creates it.
 //   - [table.ErrStale], if the record is at another version.
 //   - [ErrNoParent].
 //   - [idempotency.ErrPayloadMismatch], if the RequestID was used for another command.
 func (t Tenant) Publish(ctx context.Context, c Change) (Record, error) {
-	if err := t.entities.check(c.Ref); err != nil {
+	if err := t.entities.given(c); err != nil {
 		return Record{}, err // also if the RequestID is that of another command
 	}
 	return t.once(ctx, c, func(context.Context) (Change, error) { return c, nil })
+}
+
+// Members are the fields of a change by their names in JSON, for [strictjson.Object].
+func (c *Change) Members() map[string]any {
+	return map[string]any{
+		"type": &c.Type, "path": (*path)(&c.Ref), "name": &c.Name, "attributes": (*attributes)(&c.Attributes), "version": &c.Version,
+	}
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *Change) UnmarshalJSON(text []byte) error { return strictjson.Object(text, c.Members()) }
+
+// path is the path of a ref, which is an array in JSON.
+type path Ref
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *path) UnmarshalJSON(text []byte) error {
+	var codes []string
+	err := json.Unmarshal(text, &codes)
+	r := NewRef(p.Type, codes...)
+	p.Parents, p.Code = r.Parents, r.Code
+	return err
+}
+
+// attributes keep their numbers as they are written, until they are prepared.
+type attributes map[string]any
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *attributes) UnmarshalJSON(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return decoder.Decode((*map[string]any)(a))
 }
 
 // once runs the command that change returns. Two requests with the same id must have the
@@ -73,12 +109,16 @@ func (t Tenant) plan(ctx context.Context, change func(context.Context) (Change, 
 		c, err = t.entities.prepare(c)
 	}
 	old := Record{}
-	if err == nil && c.Version != 0 {
+	switch {
+	case err != nil:
+	case c.Version < 0 || c.Version >= lastVersion:
+		err = fmt.Errorf("%w: no record has this version", table.ErrStale)
+	case c.Version > 0:
 		// The record knows who created it. History is never deleted, so the version
 		// still exists when the transaction creates the next one.
 		var found History
 		found, err = t.Version(ctx, c.Ref, c.Version)
-		if c.Version < 0 || errors.Is(err, table.ErrNotFound) {
+		if errors.Is(err, table.ErrNotFound) {
 			err = fmt.Errorf("%w: there is no version %d", table.ErrStale, c.Version)
 		}
 		old = found.Record
@@ -143,5 +183,5 @@ func explain(err error) error {
 // transaction.
 func failed(err error, name string) bool {
 	op, ok := table.FailedOp(err, name)
-	return ok && errors.Is(op, table.ErrConditionFailed)
+	return ok && (errors.Is(op, table.ErrConditionFailed) || errors.Is(op, table.ErrExists))
 }

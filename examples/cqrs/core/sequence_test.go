@@ -63,7 +63,7 @@ func TestNumbersRestartEachYearForEachTenant(t *testing.T) {
 		"ORDER#ACME#2025#ORD-000001", "ORDER#GLOBEX#2025#ORD-000001",
 	})
 	s.settle(t)
-	found := check.Must(s.acme().ByCode(t.Context(), "ORD-000001"))(t)
+	found := check.Must(s.acme().ByCode(t.Context(), "ORD-000001", 0, ""))(t).Items
 	check.Equal(t, "of both years", len(found), 2)
 }
 
@@ -90,4 +90,17 @@ func TestASequenceEndsWithItsDigits(t *testing.T) {
 	}
 	check.Is(t, check.Err(s.acme().Number(t.Context(), short)), ErrUsedUp)
 	check.Is(t, check.Err(s.acme().Number(t.Context(), Sequence{Digits: 3})), keys.ErrInvalid, "without a prefix")
+}
+
+// A number that a sequence has yet to give out cannot be taken before.
+func TestNumbersCannotBeTakenByHand(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	mine := Change{Ref: NewRef("ORDER", "2024", "ORD-000001"), Name: "mine"}
+	check.Is(t, check.Err(s.acme().Publish(t.Context(), mine)), ErrInvalid, "a command")
+	check.Is(t, s.acme().Import(t.Context(), importID, []Change{mine}), ErrInvalid, "an import")
+	order := check.Must(s.acme().PlaceOrder(t.Context(), "theirs", nil))(t)
+	check.Equal(t, "number", order.Ref(), mine.Ref)
+	mine.Version = 1
+	check.Equal(t, "a later version", check.Must(s.acme().Publish(t.Context(), mine))(t).Version, int64(2))
 }

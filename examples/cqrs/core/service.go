@@ -33,6 +33,7 @@ type Service struct{ store }
 type store struct {
 	table    *table.Table
 	entities Entities
+	files    Files
 	requests *idempotency.Store
 	data     *repo.Repo[Data]
 	listings *repo.Repo[Listing]
@@ -45,12 +46,27 @@ type store struct {
 	rejects  *repo.Repo[Reject]
 }
 
-// New returns the application on a table with the keys and indexes of [Schema]. Nil
-// entities are those of entities.json.
-func New(t *table.Table, entities Entities) (*Service, error) {
-	if entities == nil {
+// Options are what a [Service] can do without.
+type Options struct {
+	// Entities are the types of records. Nil are those of entities.json.
+	Entities Entities
+	// Files are what [Tenant.ImportFile] reads. Nil means that there are none.
+	Files Files
+}
+
+// New returns the application on a table with the keys and indexes of [Schema]. Options may
+// be nil.
+func New(t *table.Table, options *Options) (*Service, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	if o.Files == nil {
+		o.Files = noFiles{}
+	}
+	if o.Entities == nil {
 		var err error
-		if entities, err = ParseEntities(declared); err != nil {
+		if o.Entities, err = ParseEntities(declared); err != nil {
 			return nil, err
 		}
 	}
@@ -58,9 +74,9 @@ func New(t *table.Table, entities Entities) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store{table: t, entities: entities, requests: requests}}
+	s := &Service{store{table: t, entities: o.Entities, files: o.Files, requests: requests}}
 	if err := errors.Join(
-		bind(t, &s.data, dataEntity(entities)),
+		bind(t, &s.data, dataEntity(o.Entities)),
 		bind(t, &s.listings, listingEntity),
 		bind(t, &s.commands, commandEntity),
 		bind(t, &s.history, historyEntity),
@@ -128,13 +144,11 @@ func (t Tenant) ByID(ctx context.Context, id string) (Record, error) {
 	return t.Get(ctx, r)
 }
 
-// ByCode reads the records with a business code: of any type with an index, below any
-// parent.
-// It asks the index, so a record is found there a moment after it was published.
-func (t Tenant) ByCode(ctx context.Context, code string) ([]Record, error) {
-	q := table.Query{Index: codeIndex, PK: codePartition(t.caller.Tenant, code)}
-	found, err := table.Collect(t.data.All(ctx, q))
-	return records(found), err
+// ByCode reads a page of the records with a business code: of any type with an index,
+// below any parent. It asks the index, so a record is found there a moment after it was
+// published.
+func (t Tenant) ByCode(ctx context.Context, code string, limit int, after string) (table.Page[Record], error) {
+	return t.page(ctx, table.Query{Index: codeIndex, PK: codePartition(t.caller.Tenant, code), Limit: limit, After: after})
 }
 
 // List reads a page of the records of a type, in the order of their codes.
@@ -142,7 +156,7 @@ func (t Tenant) List(ctx context.Context, typ string, limit int, after string) (
 	if _, err := t.entities.of(typ); err != nil {
 		return table.Page[Record]{}, err
 	}
-	return t.page(ctx, typ, keys.Prefix(typ).All(), limit, after)
+	return t.page(ctx, t.within(typ, keys.Prefix(typ).All(), limit, after))
 }
 
 // Below reads a page of everything below a record, at any depth.
@@ -150,15 +164,17 @@ func (t Tenant) Below(ctx context.Context, r Ref, limit int, after string) (tabl
 	if _, err := t.entities.of(r.Type); err != nil {
 		return table.Page[Record]{}, err
 	}
-	return t.page(ctx, r.Type, keys.Prefix(r.Type).All(segments(r.Path())...), limit, after)
+	return t.page(ctx, t.within(r.Type, keys.Prefix(r.Type).All(segments(r.Path())...), limit, after))
 }
 
-func (t Tenant) page(ctx context.Context, typ string, within keys.Range, limit int, after string) (table.Page[Record], error) {
-	page, err := t.data.Query(ctx, table.Query{
-		PK: keys.Prefix(typ).PK(t.caller.Tenant), Range: within, Limit: limit, After: after,
-		// The token is bound to the tenant, in addition to its partition.
-		Scope: t.caller.Tenant,
-	})
+// within asks for a page of the records of a type in a range.
+func (t Tenant) within(typ string, within keys.Range, limit int, after string) table.Query {
+	return table.Query{PK: keys.Prefix(typ).PK(t.caller.Tenant), Range: within, Limit: limit, After: after}
+}
+
+func (t Tenant) page(ctx context.Context, q table.Query) (table.Page[Record], error) {
+	q.Scope = t.caller.Tenant // the cursor is bound to the tenant, in addition to its partition
+	page, err := t.data.Query(ctx, q)
 	return table.Page[Record]{Items: records(page.Items), Next: page.Next, Stats: page.Stats}, err
 }
 

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,7 +16,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// ErrOtherSource means that an import was begun with other rows under that id.
+// ErrOtherSource means that an import was begun with other rows, or another file, under
+// that id.
 var ErrOtherSource = errors.New("import was begun with other rows")
 
 // Import is the head of the temporary area of an import:
@@ -23,8 +25,8 @@ var ErrOtherSource = errors.New("import was begun with other rows")
 type Import struct {
 	ID         string `dynamodbav:"importId"`
 	TenantCode string `dynamodbav:"tenantCode"`
-	Total      int    `dynamodbav:"total"`
-	Digest     string `dynamodbav:"digest"` // of all rows: a resumed import has the same
+	Total      int    `dynamodbav:"total"`  // 0 for a file
+	Digest     string `dynamodbav:"digest"` // of all rows, or of the file: a resumed import has the same
 	Staged     int    `dynamodbav:"staged"` // how many rows have reached the area
 }
 
@@ -104,7 +106,13 @@ func (t Tenant) Import(ctx context.Context, id string, source []Change) error {
 	if err != nil {
 		return err
 	}
-	im, err := t.openImport(ctx, id, source)
+	text, err := json.Marshal(source)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	task := t.newTask(id, importTask, len(source))
+	task.Status, task.ExpiresAt = Staging, t.expiry()
+	im, err := t.openImport(ctx, task, text)
 	if err != nil {
 		return err
 	}
@@ -122,45 +130,87 @@ func (t Tenant) checkSource(source []Change) (rows []Change, err error) {
 	}
 	rows = make([]Change, len(source))
 	for i, c := range source {
-		prepared, err := t.entities.prepare(c)
-		err = errors.Join(err, dataKey(t.caller.Tenant, c.Ref).Validate())
-		if err == nil && c.Version != 0 {
-			err = fmt.Errorf("%w: an import makes new records, not later versions", ErrInvalid)
-		}
-		if err != nil {
+		if rows[i], err = t.checkRow(c); err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
-		rows[i] = prepared
 	}
 	return rows, nil
 }
 
-// openImport begins an import, or finds the one that was begun before.
-func (t Tenant) openImport(ctx context.Context, id string, source []Change) (Import, error) {
-	text, err := json.Marshal(source)
-	if err != nil {
-		return Import{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+// checkRow returns a row as it is published.
+func (t Tenant) checkRow(c Change) (Change, error) {
+	prepared, err := t.entities.prepare(c)
+	err = errors.Join(cmp.Or(err, t.entities.given(c)), dataKey(t.caller.Tenant, c.Ref).Validate())
+	if err == nil && c.Version != 0 {
+		err = fmt.Errorf("%w: an import makes new records, not later versions", ErrInvalid)
 	}
-	sum := sha256.Sum256(text)
-	im := Import{ID: id, TenantCode: t.caller.Tenant, Total: len(source), Digest: hex.EncodeToString(sum[:])}
-	task := t.newTask(id, importTask, len(source))
-	task.Status = Staging
-	err = t.table.Transact(ctx, append(t.imports.CreateOps(new(im)), t.tasks.CreateOps(new(task))...)...)
-	if err == nil || !errors.Is(err, table.ErrExists) {
-		return im, err
+	return prepared, err
+}
+
+// openImport begins an import of a source, or finds the one that was begun before.
+func (t Tenant) openImport(ctx context.Context, task Task, source []byte) (im Import, err error) {
+	sum := sha256.Sum256(source)
+	im = Import{ID: task.ID, TenantCode: t.caller.Tenant, Total: task.Total, Digest: hex.EncodeToString(sum[:])}
+	var found Import
+	err = t.table.Retry(ctx, func(ctx context.Context) error {
+		found = im
+		exists := t.table.Transact(ctx, append(t.imports.CreateOps(new(im)), t.tasks.CreateOps(new(task))...)...)
+		if !errors.Is(exists, table.ErrExists) {
+			return exists
+		}
+		found, err = t.imports.Consistent().Get(ctx, im.Key())
+		if errors.Is(err, table.ErrNotFound) {
+			return exists // the task of something else
+		}
+		if err != nil {
+			return err
+		}
+		_, err = t.Task(ctx, im.ID)
+		switch {
+		case errors.Is(err, table.ErrNotFound): // it has expired
+			return cmp.Or(t.sweep(ctx, task), table.ErrConflict)
+		case err == nil && found.Digest != im.Digest:
+			return ErrOtherSource
+		}
+		return err
+	})
+	return found, err
+}
+
+// sweepChunk is how many items are deleted in a transaction.
+const sweepChunk = 50
+
+// sweep deletes what an import has left in its area, unless a task has its id: another
+// import. The head is deleted last: nobody can begin an import with that id before.
+func (t Tenant) sweep(ctx context.Context, task Task) error {
+	if task.Name != importTask {
+		return nil
 	}
-	exists := err
-	found, err := t.imports.Consistent().Get(ctx, im.Key())
-	if errors.Is(err, table.ErrNotFound) {
-		return Import{}, exists // the task of something else
+	head := Import{ID: task.ID, TenantCode: t.caller.Tenant}.Key()
+	gone := table.CheckMissing(taskKey(t.caller.Tenant, task.ID)).WithName(opTask)
+	for _, within := range []keys.Range{rowPrefix.All(), rejectPrefix.All(), {}} {
+		for {
+			page, err := table.QueryPage[table.Item](ctx, t.table, table.Query{PK: head.PK, Range: within, Limit: sweepChunk, Consistent: true})
+			if err != nil {
+				return err
+			}
+			if len(page.Items) == 0 {
+				break
+			}
+			ops := []table.Op{gone}
+			for _, item := range page.Items {
+				ops = append(ops, table.Delete(t.table.KeyOf("", item)))
+			}
+			err = t.turn(ctx, ops...)
+			if errors.Is(err, ErrNotRunning) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
-	if err != nil {
-		return Import{}, err
-	}
-	if found.Digest != im.Digest {
-		return Import{}, ErrOtherSource
-	}
-	return found, nil
+	return nil
 }
 
 // stage brings the rows that are still missing into the temporary area, and starts the
@@ -181,7 +231,7 @@ func (t Tenant) stage(ctx context.Context, im Import, source []Change) error {
 			}))...)
 		}
 		if to == im.Total {
-			ops = append(ops, t.step(im.ID, setStatus(Pending), Staging))
+			ops = append(ops, t.step(im.ID, setStatus(Pending).Remove(expression.Name("expiresAt")), Staging))
 		}
 		err := t.table.Transact(ctx, ops...)
 		switch {

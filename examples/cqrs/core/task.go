@@ -42,20 +42,34 @@ type Task struct {
 	Done       int       `dynamodbav:"done"`
 	Rejected   int       `dynamodbav:"rejected"`
 	Left       int       `dynamodbav:"left"`
-	Position   string    `dynamodbav:"position"` // where a rebuild goes on
+	Position   string    `dynamodbav:"position"` // where a rebuild, or an import of a file, goes on
 	Reason     string    `dynamodbav:"reason,omitempty"`
 	CreatedBy  string    `dynamodbav:"createdBy"`
 	CreatedAt  time.Time `dynamodbav:"createdAt"`
 	CreatedIP  string    `dynamodbav:"createdIp"`
 	UpdatedAt  time.Time `dynamodbav:"updatedAt"`
+	// ExpiresAt is when the task is deleted, in seconds since 1970. It is 0 while it is
+	// pending or running, and for tasks that earlier releases have ended.
+	ExpiresAt int64 `dynamodbav:"expiresAt,omitempty"`
+	// File is the name of the file that an import reads, with its revision and its size in
+	// bytes. It is empty for other tasks.
+	File     string `dynamodbav:"file,omitempty"`
+	Revision string `dynamodbav:"fileRevision,omitempty"`
+	Size     int64  `dynamodbav:"fileSize,omitempty"`
 }
+
+// taskLife is how long a task is kept after its end, and an import that is not brought in
+// to its end.
+const taskLife = 30 * 24 * time.Hour
 
 // Percent returns how much of the task is over, from 0 to 100.
 func (t Task) Percent() int {
 	switch {
-	case t.Total > 0:
 	case t.Status == Done:
 		return 100
+	case t.Size > 0:
+		return int(100 * t.offset() / t.Size)
+	case t.Total > 0:
 	default:
 		return 0 // how much there is to do is not known yet
 	}
@@ -116,10 +130,11 @@ func (t Tenant) Task(ctx context.Context, id string) (Task, error) {
 	return t.tasks.Consistent().Get(ctx, taskKey(t.caller.Tenant, id))
 }
 
-// Tasks reads the tenant's tasks.
-func (t Tenant) Tasks(ctx context.Context) ([]Task, error) {
-	q := table.Query{PK: taskPrefix.PK(t.caller.Tenant), Range: taskPrefix.All()}
-	return table.Collect(t.tasks.All(ctx, q))
+// Tasks reads a page of the tenant's tasks.
+func (t Tenant) Tasks(ctx context.Context, limit int, after string) (table.Page[Task], error) {
+	return t.tasks.Query(ctx, table.Query{
+		PK: taskPrefix.PK(t.caller.Tenant), Range: taskPrefix.All(), Limit: limit, After: after, Scope: t.caller.Tenant,
+	})
 }
 
 // work does the next step of a task. It is the handler of the task's changes, and a
@@ -131,6 +146,8 @@ func (t Tenant) work(ctx context.Context, task Task) (err error) {
 		err = t.beginTask(ctx, task.ID)
 	case task.Status == Running && task.Name == rebuildTask:
 		err = t.rebuildSome(ctx, task)
+	case task.Status == Running && task.File != "":
+		err = t.importFile(ctx, task)
 	case task.Status == Running && task.Left == 0:
 		err = t.finishTask(ctx, task.ID)
 	case task.Status == Running && task.Name == importTask:
@@ -160,13 +177,13 @@ func (t Tenant) beginTask(ctx context.Context, id string) error {
 // finishTask ends a running task of which nothing is left to do.
 func (t Tenant) finishTask(ctx context.Context, id string) error {
 	nothing := expression.Name("left").Equal(expression.Value(0))
-	return t.turn(ctx, t.step(id, end(Done), Running).If(nothing))
+	return t.turn(ctx, t.step(id, t.end(Done), Running).If(nothing))
 }
 
 // Cancel ends a running task before it is done. No work can be counted for it
 // after that.
 func (t Tenant) Cancel(ctx context.Context, id, reason string) error {
-	u := end(Failed).Set(expression.Name("reason"), expression.Value(reason))
+	u := t.end(Failed).Set(expression.Name("reason"), expression.Value(reason))
 	return t.turn(ctx, t.step(id, u, Running))
 }
 
@@ -174,9 +191,12 @@ func setStatus(s Status) expression.UpdateBuilder {
 	return expression.Set(expression.Name("status"), expression.Value(s))
 }
 
-func end(s Status) expression.UpdateBuilder {
-	return setStatus(s).Remove(expression.Name(openPK)).Remove(expression.Name(openSK))
+func (t Tenant) end(s Status) expression.UpdateBuilder {
+	return setStatus(s).Remove(expression.Name(openPK)).Remove(expression.Name(openSK)).
+		Set(expression.Name("expiresAt"), expression.Value(t.expiry()))
 }
+
+func (t Tenant) expiry() int64 { return t.table.Now().Add(taskLife).Unix() }
 
 // step is an update of a task that is in the given status.
 func (t Tenant) step(id string, u expression.UpdateBuilder, while Status) table.Op {

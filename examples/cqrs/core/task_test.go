@@ -34,7 +34,7 @@ func TestATaskTakesItsStepsInOrder(t *testing.T) {
 	refused("finish after the end", acme.finishTask(ctx, "t"))
 	got = check.Must(acme.Task(ctx, "t"))(t)
 	check.Equal(t, "end", string(got.Status)+": "+got.Reason, "FAILED: no disk")
-	all := check.Must(acme.Tasks(ctx))(t)
+	all := check.Must(acme.Tasks(ctx, 0, ""))(t).Items
 	check.Equal(t, "list", all, []Task{got})
 	check.Equal(t, "not begun", Task{Status: Pending}.Percent(), 0)
 	check.Equal(t, "nothing to do", Task{Status: Done}.Percent(), 100)

@@ -146,12 +146,12 @@ func TestACallerWithoutATenantGetsNothing(t *testing.T) {
 	_, published := nobody.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X")})
 	_, read := nobody.Get(t.Context(), NewRef("PRODUCT", "X"))
 	_, listed := nobody.List(t.Context(), "PRODUCT", 0, "")
-	_, found := nobody.ByCode(t.Context(), "X")
+	_, found := nobody.ByCode(t.Context(), "X", 0, "")
 	_, numbered := nobody.Number(t.Context(), orderNumbers)
 	imported := nobody.Import(t.Context(), importID, catalogue())
 	rebuilt := nobody.RebuildCatalogue(t.Context(), "rebuild")
 	_, listings := nobody.Catalogue(t.Context(), 0, "")
-	_, tasks := nobody.Tasks(t.Context())
+	_, tasks := nobody.Tasks(t.Context(), 0, "")
 	for i, err := range []error{published, read, listed, found, numbered, imported, rebuilt, listings, tasks} {
 		check.Is(t, err, keys.ErrInvalid, i)
 	}

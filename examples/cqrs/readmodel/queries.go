@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
 )
 
 // Record is a record as the read model has it.
@@ -19,19 +22,38 @@ type Record struct {
 	UpdatedBy  string
 }
 
-// Search returns the tenant's records whose name contains a text, whatever the case of
-// its ASCII letters, by name. It is a query that the table has no key for.
-func (m *Model) Search(ctx context.Context, tenant, name string, limit int) ([]Record, error) {
+// Search returns a page of the tenant's records whose name contains a text, whatever the
+// case of its ASCII letters, by the first 200 characters of the name. It is a query that the
+// table has no key for. Limit is at least 1.
+func (m *Model) Search(ctx context.Context, tenant, name string, limit int, after string) (table.Page[Record], error) {
+	scope := fmt.Appendf(nil, "search %q %q", tenant, name)
+	from := paginate.Position{Values: make([]paginate.Value, 2)}
+	if after != "" {
+		var err error
+		if from, err = m.cursors.Open(after, scope); err != nil {
+			return table.Page[Record]{}, err
+		}
+	}
 	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text(name))) + "%"
-	return collect(ctx, m, func(scan func(...any) error) (r Record, err error) {
+	var ends []paginate.Position
+	found, err := collect(ctx, m, func(scan func(...any) error) (r Record, err error) {
 		var attributes []byte
-		if err := scan(&r.ID, &r.Type, &r.Code, &r.Name, &r.Version, &attributes, &r.UpdatedAt, &r.UpdatedBy); err != nil {
+		var first, key string
+		if err := scan(&r.ID, &r.Type, &r.Code, &r.Name, &r.Version, &attributes, &r.UpdatedAt, &r.UpdatedBy, &first, &key); err != nil {
 			return r, err
 		}
+		ends = append(ends, paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: first}, {Kind: paginate.String, Data: key}}})
 		return r, json.Unmarshal(attributes, &r.Attributes)
-	}, `SELECT id, type, code, name, version, attributes, updated_at, updated_by FROM records
-		WHERE tenant_key = $1 AND lower(name) LIKE $2 ESCAPE '\' ORDER BY name, record_key LIMIT $3`,
-		digest(tenant), pattern, limit)
+	}, `SELECT id, type, code, name, version, attributes, updated_at, updated_by, substr(name, 1, 200), record_key FROM records
+		WHERE tenant_key = $1 AND lower(name) LIKE $2 ESCAPE '\' AND (substr(name, 1, 200), record_key) > ($3, $4)
+		ORDER BY substr(name, 1, 200), record_key LIMIT $5`,
+		digest(tenant), pattern, from.Values[0].Data, from.Values[1].Data, limit+1)
+	page := table.Page[Record]{Items: found}
+	if err == nil && len(found) > limit {
+		page.Items = found[:limit]
+		page.Next, err = m.cursors.Seal(ends[limit-1], scope)
+	}
+	return page, err
 }
 
 // Count says how many records of a type there are, and how many versions they have had.

@@ -107,7 +107,7 @@ func followsTheStream(t *testing.T, open func(testing.TB) *sql.DB) {
 			program.Until(ctx, counts("ACME", readmodel.Count{"PRODUCT", 1, 3}, readmodel.Count{"USER", 1, 1})),
 			program.Until(ctx, counts("GLOBEX", readmodel.Count{"ORDER", 1, 1})))
 	}))
-	found := check.Must(m.Search(t.Context(), "ACME", "LAMP", 10))(t)
+	found := check.Must(m.Search(t.Context(), "ACME", "LAMP", 10, ""))(t).Items
 	check.Equal(t, "found", len(found), 1)
 	now := check.Must(acme.Version(t.Context(), core.NewRef("PRODUCT", "LAMP"), 3))(t)
 	check.Equal(t, "record", found[0], readmodel.Record{
@@ -141,7 +141,7 @@ func anyOrder(t *testing.T, open func(testing.TB) *sql.DB) {
 			for range 2 {
 				check.OK(t, m.Apply(t.Context(), version(tenant, "LAMP", n)))
 				newest = max(newest, n)
-				got := check.Must(m.Search(t.Context(), tenant, "", 10))(t)
+				got := check.Must(m.Search(t.Context(), tenant, "", 10, ""))(t).Items
 				check.Equal(t, "version", got[0].Version, newest)
 				check.Equal(t, "name", got[0].Name, fmt.Sprint("LAMP ", newest))
 			}
@@ -156,13 +156,13 @@ func anyOrder(t *testing.T, open func(testing.TB) *sql.DB) {
 		}
 	})
 	check.Equal(t, "counts", check.Must(m.Counts(t.Context(), "MANY"))(t), []readmodel.Count{{"PRODUCT", 1, 10}})
-	check.Equal(t, "version", check.Must(m.Search(t.Context(), "MANY", "", 10))(t)[0].Version, int64(10))
+	check.Equal(t, "version", check.Must(m.Search(t.Context(), "MANY", "", 10, ""))(t).Items[0].Version, int64(10))
 }
 
 func rebuild(t *testing.T, open func(testing.TB) *sql.DB) {
 	db := open(t)
 	m := check.Must(readmodel.Open(t.Context(), db))(t)
-	check.Is(t, check.Err(m.Search(t.Context(), "ACME", "", 1)), readmodel.ErrNotBuilt)
+	check.Is(t, check.Err(m.Search(t.Context(), "ACME", "", 1, "")), readmodel.ErrNotBuilt)
 	check.OK(t, m.Apply(t.Context(), version("ACME", "BEFORE", 1))) // into nothing; it is in the history
 	history := []core.History{version("ACME", "BEFORE", 1), version("ACME", "LAMP", 1), version("ACME", "LAMP", 2)}
 	check.OK(t, m.Rebuild(t.Context(), "v1", func(yield func(core.History, error) bool) {
@@ -171,7 +171,7 @@ func rebuild(t *testing.T, open func(testing.TB) *sql.DB) {
 		sequence(history)(yield)
 	}))
 	check.Equal(t, "counts", check.Must(m.Counts(t.Context(), "ACME"))(t), []readmodel.Count{{"PRODUCT", 3, 5}})
-	check.Equal(t, "found", check.Must(m.Search(t.Context(), "ACME", "lamp", 10))(t)[0].Version, int64(3))
+	check.Equal(t, "found", check.Must(m.Search(t.Context(), "ACME", "lamp", 10, ""))(t).Items[0].Version, int64(3))
 
 	// The views show the former projection until the next one is whole.
 	check.OK(t, m.Rebuild(t.Context(), "v2", func(yield func(core.History, error) bool) {
@@ -221,12 +221,12 @@ func hostile(t *testing.T, open func(testing.TB) *sql.DB) {
 	for _, tenant := range tenants {
 		check.Equal(t, "counts of "+tenant, check.Must(m.Counts(t.Context(), tenant))(t), []readmodel.Count{{"PRODUCT", int64(len(names)), int64(len(names))}})
 		for text, want := range map[string]int{"50%": 1, `\`: 1, "a_": 1, "DROP table": 1, "": len(names), "\x00": 1, "' OR 1=1": 0} {
-			found := check.Must(m.Search(t.Context(), tenant, text, 100))(t)
+			found := check.Must(m.Search(t.Context(), tenant, text, 100, ""))(t).Items
 			check.Equal(t, fmt.Sprintf("found by %q of %.20q", text, tenant), len(found), want)
 		}
-		check.Equal(t, "limited", len(check.Must(m.Search(t.Context(), tenant, "", 2))(t)), 2)
+		check.Equal(t, "limited", len(check.Must(m.Search(t.Context(), tenant, "", 2, ""))(t).Items), 2)
 	}
-	check.Equal(t, "of nobody", len(check.Must(m.Search(t.Context(), "NOBODY", "", 100))(t)), 0)
+	check.Equal(t, "of nobody", len(check.Must(m.Search(t.Context(), "NOBODY", "", 100, ""))(t).Items), 0)
 }
 
 func together(t *testing.T, open func(testing.TB) *sql.DB) {

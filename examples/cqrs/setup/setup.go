@@ -1,0 +1,140 @@
+// Package setup puts the system together as it runs on AWS, for the server and for the
+// Lambda functions.
+package setup
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+
+	"github.com/singletable/singletable/examples/cqrs/api"
+	"github.com/singletable/singletable/examples/cqrs/core"
+	"github.com/singletable/singletable/examples/cqrs/files"
+	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/internal/auth"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/secret"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+// The environment variables of a service, besides those of its user pool: see
+// [auth.ConfigFromEnv].
+const (
+	// CursorKeysSecret is the ARN or name of the secret with the cursor keys: one or more
+	// made by openssl rand -base64 32, with commas between. The first one seals, all open.
+	CursorKeysSecret = "CURSOR_KEYS_SECRET"
+	// DatabaseSecret is the ARN or name of the secret with the PostgreSQL database of the
+	// read model: see [readmodel.ParseSecret].
+	DatabaseSecret = "DATABASE_SECRET"
+	// DatabaseURL names the database itself: see [readmodel.Connect]. It comes before
+	// DatabaseSecret.
+	DatabaseURL = "DATABASE_URL"
+	// ImportBucket is the bucket that imports are read from. Without it there are no files.
+	ImportBucket = "IMPORT_BUCKET"
+)
+
+// App is the system in the environment's AWS account. Its methods open the parts, and read
+// no more of the environment than they need.
+type App struct {
+	AWS    aws.Config
+	Client *dynamodb.Client
+
+	table   string
+	getenv  func(string) string
+	log     *slog.Logger
+	secrets *secretsmanager.Client
+	files   core.Files
+}
+
+// Open returns the system on a table. No request is sent.
+func Open(ctx context.Context, tableName string, getenv func(string) string, log *slog.Logger) (*App, error) {
+	sdk, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{
+		AWS: sdk, Client: dynamodb.NewFromConfig(sdk), table: tableName, getenv: getenv, log: log,
+		secrets: secretsmanager.NewFromConfig(sdk),
+	}
+	if bucket := getenv(ImportBucket); bucket != "" {
+		a.files = files.Bucket{Client: s3.NewFromConfig(sdk), Name: bucket}
+	}
+	return a, nil
+}
+
+// Service returns a service on a table. What its requests cost is logged with the HTTP
+// requests that they are for. Nil cursors are for a service without lists.
+func Service(client table.Client, name string, files core.Files, cursors *paginate.Codec) (*core.Service, error) {
+	tbl, err := table.New(client, core.Schema(name), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
+	if err != nil {
+		return nil, err
+	}
+	return core.New(tbl, &core.Options{Files: files})
+}
+
+// Service returns the service for all but lists.
+func (a *App) Service() (*core.Service, error) { return Service(a.Client, a.table, a.files, nil) }
+
+// Model opens the database of the read model.
+func (a *App) Model(ctx context.Context) (*readmodel.Model, *sql.DB, error) {
+	db, err := a.database(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	model, err := readmodel.Open(ctx, db)
+	return model, db, err
+}
+
+func (a *App) database(ctx context.Context) (*sql.DB, error) {
+	name, id := a.getenv(DatabaseURL), a.getenv(DatabaseSecret)
+	switch {
+	case name != "":
+		return readmodel.Connect(ctx, name)
+	case id == "":
+		return nil, fmt.Errorf("without a database there is no read model: not set: %s", DatabaseSecret)
+	}
+	url := secret.Keep(a.secrets, id, readmodel.ParseSecret, &secret.Options{Log: a.log})
+	return readmodel.ConnectPostgres(ctx, url.Get)
+}
+
+// API returns the API with a read model, and a function that opens what it serves. The model
+// is nil for a function that serves the table's endpoints only.
+func (a *App) API(model *readmodel.Model, options *api.Options) (*api.API, func(context.Context) (api.System, error), error) {
+	pool, err := auth.ConfigFromEnv(a.getenv)
+	if err != nil {
+		return nil, nil, fmt.Errorf("without a user pool there is nobody to trust: %w", err)
+	}
+	pool.Log = a.log
+	verifier, err := auth.NewCognito(pool)
+	if err != nil {
+		return nil, nil, err
+	}
+	id := a.getenv(CursorKeysSecret)
+	if id == "" {
+		return nil, nil, fmt.Errorf("without a secret there are no cursor keys: not set: %s", CursorKeysSecret)
+	}
+	system := secret.Keep(a.secrets, id, func(text string) (s api.System, err error) {
+		keys, err := paginate.ParseKeys(text)
+		if err != nil {
+			return s, err
+		}
+		cursors, err := paginate.New(keys, nil)
+		if err != nil {
+			return s, err
+		}
+		if model != nil {
+			s.Model = model.With(cursors)
+		}
+		s.Service, err = Service(a.Client, a.table, a.files, cursors)
+		return s, err
+	}, &secret.Options{Log: a.log})
+	return api.New(system.Get, verifier, a.log, options), system.Get, nil
+}
