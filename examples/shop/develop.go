@@ -7,7 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/examples/shop/api"
 	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/mail"
 	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
@@ -30,12 +32,14 @@ func develop(ctx context.Context, r program.Run) error {
 		if _, err := shop.SetRole(ctx, demo.Shopkeeper, demo.Users[0].Email, store.Admin); err != nil {
 			return err
 		}
-		api, err := setup.API(shop, keys, r.Log)
+		api, err := setup.API(shop, keys, api.Options{Mail: mail.Print(r.Stdout), Log: r.Log})
 		if err != nil {
 			return err
 		}
-		return r.ServeLocally(ctx, api.Handler(), "the users' password is public",
-			welcome, demo.Users[0].Email, demo.Users[1].Email, demo.Password)
+		return withConsumers(ctx, shop, client, r.Log, func(ctx context.Context) error {
+			return r.ServeLocally(ctx, api.Handler(), "the users' password is public",
+				welcome, demo.Users[0].Email, demo.Users[1].Email, demo.Password)
+		})
 	})
 }
 
@@ -44,4 +48,7 @@ const welcome = `Open it in a browser and log in as %[3]s, or as the admin %[2]s
 
   TOKEN=$(curl -s '%[1]s/sessions' -d '{"email":"%[2]s","password":"%[4]s"}' | grep -o '"token":"[^"]*' | cut -d '"' -f 4)
   curl -s '%[1]s/admin/products' -H "Authorization: Bearer $TOKEN"
+  curl -s '%[1]s/admin/low-stock' -H "Authorization: Bearer $TOKEN"
+
+The mails of the shop are printed below.
 `

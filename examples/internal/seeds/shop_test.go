@@ -60,7 +60,7 @@ func TestTheSeedShop(t *testing.T) {
 	s.open()
 	s.sell()
 	s.carts()
-	m.compare("shop", func(typ string, _ time.Time) bool { return typ == "LOGIN_ATTEMPTS" })
+	m.compare("shop", func(typ string, _ time.Time) bool { return typ == "ATTEMPTS" })
 }
 
 // open fills the catalogue, and lets the customers sign up.
@@ -79,8 +79,7 @@ func (s *shopSeed) open() {
 		u := store.User{ID: "u-" + first, Email: first + "@example.com", Name: name, CreatedAt: day(1+4*i, 10+i, 7*i)}
 		s.ids = append(s.ids, u.ID)
 		s.at(u.CreatedAt, func() error {
-			_, err := s.SignUp(ctx, u, demo.Password)
-			return err
+			return demo.SignUp(ctx, s.Shop, u)
 		})
 	}
 	s.at(day(2, 9, 0), func() error {
@@ -170,7 +169,7 @@ func (s *shopSeed) carts() {
 	}
 	for i, email := range []string{"ana@example.com", "bruno@example.com", "mallory@example.net"} {
 		s.at(day(93, 18, i), func() error {
-			_, err := s.LogIn(ctx, email, demo.Password)
+			_, err := s.LogIn(ctx, store.Login{Email: email, Password: demo.Password, Client: "203.0.113.7"})
 			if email == "mallory@example.net" {
 				check.Is(s.t, err, store.ErrLogin)
 				err = nil

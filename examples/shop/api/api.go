@@ -6,30 +6,48 @@
 package api
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/shop/mail"
 	"github.com/singletable/singletable/examples/shop/page"
 	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/table"
 )
 
 // API is the shop behind HTTP. Get one from [New].
 type API struct {
+	Options
 	shop     *store.Shop
 	sessions *session.Sessions
-	log      *slog.Logger
 }
 
-// New returns the API of a shop. Requests are logged to log.
-func New(shop *store.Shop, sessions *session.Sessions, log *slog.Logger) *API {
-	return &API{shop: shop, sessions: sessions, log: log}
+// Options configures an [API]. Mail and Log must be set.
+type Options struct {
+	// Mail sends mails.
+	Mail mail.Send
+	// MailTime is how long a request takes that mails a code if there is such a user, so
+	// that its time does not tell. Zero does not hide it.
+	MailTime time.Duration
+	// Proxy means that the server is behind a proxy that adds the address of its client to
+	// X-Forwarded-For. Without one, a client could say what it likes there.
+	Proxy bool
+	// Log gets a line for each request.
+	Log *slog.Logger
 }
 
-// endpoint serves a request. Who is zero for a request without a token.
-type endpoint func(a *API, w http.ResponseWriter, r *http.Request, who session.Identity) error
+// New returns the API of a shop.
+func New(shop *store.Shop, sessions *session.Sessions, o Options) *API {
+	return &API{Options: o, shop: shop, sessions: sessions}
+}
+
+// endpoint serves a request. Who is the user whose token it has, zero without one.
+type endpoint func(a *API, w http.ResponseWriter, r *http.Request, who store.User) error
 
 // Access is who may use an endpoint.
 type Access int
@@ -53,6 +71,8 @@ func Routes() []Route {
 	return []Route{
 		{"POST", "/users", Anyone, (*API).signUp},
 		{"POST", "/sessions", Anyone, (*API).logIn},
+		{"POST", "/codes", Anyone, (*API).forgotPassword},
+		{"POST", "/passwords", Anyone, (*API).setPassword},
 		{"GET", "/categories", Anyone, (*API).categories},
 		{"GET", "/categories/{slug}", Anyone, (*API).category},
 		{"GET", "/categories/{slug}/products", Anyone, (*API).productsOf},
@@ -67,11 +87,13 @@ func Routes() []Route {
 		{"GET", "/orders", Users, (*API).orders},
 		{"GET", "/orders/{id}", Users, (*API).order},
 
-		{"GET", "/admin/products", Admins, (*API).activeProducts},
+		{"GET", "/admin/products", Admins, (*API).allProducts},
 		{"POST", "/admin/products", Admins, (*API).addProduct},
 		{"PATCH", "/admin/products/{id}", Admins, (*API).patchProduct},
 		{"POST", "/admin/categories", Admins, (*API).addCategory},
 		{"PATCH", "/admin/orders/{id}", Admins, (*API).patchOrder},
+		{"GET", "/admin/audits", Admins, (*API).audits},
+		{"GET", "/admin/low-stock", Admins, (*API).lowStocks},
 	}
 }
 
@@ -84,32 +106,41 @@ func (a *API) Handler() http.Handler {
 	for _, route := range Routes() {
 		endpoints[route.Method+" "+route.Path] = a.endpoint(route)
 	}
-	return httpapi.Server{Log: a.log, Special: outOfStock, Known: failures, Again: again}.Handler(endpoints, page.Handlers())
+	return httpapi.Server{Log: a.Log, Special: named, Known: failures, Again: again}.Handler(endpoints, page.Handlers())
 }
 
 // endpoint returns the endpoint of a route.
 func (a *API) endpoint(route Route) httpapi.Endpoint {
-	serve := func(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	serve := func(w http.ResponseWriter, r *http.Request, who store.User) error {
 		return route.serve(a, w, r, who)
 	}
 	switch route.Access {
 	case Anyone:
-		return func(w http.ResponseWriter, r *http.Request) error { return serve(w, r, session.Identity{}) }
+		return func(w http.ResponseWriter, r *http.Request) error { return serve(w, r, store.User{}) }
 	case Admins:
 		return httpapi.For(a.identify, serve, string(store.Admin))
 	}
 	return httpapi.For(a.identify, serve)
 }
 
-// identify returns whose token a request carries, if the user has one of the roles.
-func (a *API) identify(_ http.ResponseWriter, r *http.Request, roles ...string) (session.Identity, error) {
+// identify returns the user whose token a request carries, if the user has one of the
+// roles. It reads the user each time: a new password ends a session at once, and a role
+// counts at once.
+func (a *API) identify(_ http.ResponseWriter, r *http.Request, roles ...string) (store.User, error) {
 	token, err := httpapi.Bearer(r.Header)
 	if err != nil {
-		return session.Identity{}, err
+		return store.User{}, err
 	}
-	who, err := a.sessions.Verify(token)
-	if err == nil && len(roles) > 0 && !slices.Contains(roles, string(who.Role)) {
-		err = httpapi.ErrRole
+	of, err := a.sessions.Verify(token)
+	if err != nil {
+		return store.User{}, err
+	}
+	who, err := a.shop.UserOf(r.Context(), of.User, of.Generation)
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return who, session.ErrUnauthorized
+	case err == nil && len(roles) > 0 && !slices.Contains(roles, string(who.Role)):
+		return who, httpapi.ErrRole
 	}
 	return who, err
 }

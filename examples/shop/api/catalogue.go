@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 )
@@ -31,7 +30,7 @@ func productOf(p store.Product) product {
 	return product{p.ID, p.Name, p.Category, p.Price, p.Stock, p.Active}
 }
 
-func (a *API) categories(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
+func (a *API) categories(w http.ResponseWriter, r *http.Request, _ store.User) error {
 	all, err := a.shop.Categories(r.Context())
 	if err != nil {
 		return err
@@ -39,7 +38,7 @@ func (a *API) categories(w http.ResponseWriter, r *http.Request, _ session.Ident
 	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(all, "", categoryOf))
 }
 
-func (a *API) category(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
+func (a *API) category(w http.ResponseWriter, r *http.Request, _ store.User) error {
 	c, err := a.shop.CategoryBySlug(r.Context(), r.PathValue("slug"))
 	if err != nil {
 		return err
@@ -47,21 +46,21 @@ func (a *API) category(w http.ResponseWriter, r *http.Request, _ session.Identit
 	return httpapi.WriteJSON(w, http.StatusOK, categoryOf(c))
 }
 
-func (a *API) productsOf(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
+func (a *API) productsOf(w http.ResponseWriter, r *http.Request, _ store.User) error {
 	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Product], error) {
 		return a.shop.ProductsByCategory(ctx, r.PathValue("slug"), limit, after)
 	}, productOf)
 }
 
 // search returns the active products whose names begin with the query's name.
-func (a *API) search(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
+func (a *API) search(w http.ResponseWriter, r *http.Request, _ store.User) error {
 	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Product], error) {
 		return a.shop.SearchProducts(ctx, r.URL.Query().Get("name"), limit, after)
 	}, productOf)
 }
 
 // product returns an active product.
-func (a *API) product(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
+func (a *API) product(w http.ResponseWriter, r *http.Request, _ store.User) error {
 	p, err := a.shop.ProductByID(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
@@ -72,11 +71,7 @@ func (a *API) product(w http.ResponseWriter, r *http.Request, _ session.Identity
 	return httpapi.WriteJSON(w, http.StatusOK, productOf(p))
 }
 
-func (a *API) activeProducts(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	return httpapi.WriteList(w, r, a.shop.ActiveProducts, productOf)
-}
-
-func (a *API) addProduct(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) addProduct(w http.ResponseWriter, r *http.Request, who store.User) error {
 	p := store.Product{ID: store.NewID("p"), Price: -1} // which is refused: a price must be given
 	err := httpapi.ReadJSON(w, r, map[string]any{
 		"name": &p.Name, "category": &p.Category, "price": &p.Price, "stock": &p.Stock, "active": &p.Active,
@@ -84,7 +79,7 @@ func (a *API) addProduct(w http.ResponseWriter, r *http.Request, who session.Ide
 	if err != nil {
 		return err
 	}
-	if err := a.shop.AddProduct(r.Context(), who.User, p); err != nil {
+	if err := a.shop.AddProduct(r.Context(), who.ID, p); err != nil {
 		return err
 	}
 	return httpapi.WriteJSON(w, http.StatusCreated, productOf(p))
@@ -92,7 +87,7 @@ func (a *API) addProduct(w http.ResponseWriter, r *http.Request, who session.Ide
 
 // patchProduct changes what the body names. Pieces are added to the stock, since there
 // may be sales at the same time.
-func (a *API) patchProduct(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) patchProduct(w http.ResponseWriter, r *http.Request, who store.User) error {
 	var name, category *string
 	var price *int64
 	var active *bool
@@ -104,7 +99,7 @@ func (a *API) patchProduct(w http.ResponseWriter, r *http.Request, who session.I
 	if added < -store.MaxStock || added > store.MaxStock {
 		return store.ErrProduct
 	}
-	p, err := a.shop.ChangeProduct(r.Context(), who.User, r.PathValue("id"), func(p *store.Product) error {
+	p, err := a.shop.ChangeProduct(r.Context(), who.ID, r.PathValue("id"), func(p *store.Product) error {
 		set(&p.Name, name)
 		set(&p.Category, category)
 		set(&p.Price, price)
@@ -125,7 +120,7 @@ func set[T any](field, value *T) {
 	}
 }
 
-func (a *API) addCategory(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
+func (a *API) addCategory(w http.ResponseWriter, r *http.Request, _ store.User) error {
 	var c store.Category
 	if err := httpapi.ReadJSON(w, r, map[string]any{"slug": &c.ID, "name": &c.Name, "description": &c.Description}); err != nil {
 		return err

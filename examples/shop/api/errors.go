@@ -19,7 +19,7 @@ var failures = slices.Concat(httpapi.Access(), []httpapi.Known{
 	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", ""),
 	httpapi.On(store.ErrPassword, http.StatusBadRequest, "invalid_password", ""),
 	httpapi.On(store.ErrName, http.StatusBadRequest, "invalid_name", ""),
-	httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", ""),
+	httpapi.On(store.ErrCode, http.StatusBadRequest, "invalid_code", ""),
 	httpapi.On(store.ErrLogin, http.StatusUnauthorized, "login_failed", ""),
 	httpapi.On(store.ErrAttempts, http.StatusTooManyRequests, "too_many_attempts", ""),
 
@@ -44,10 +44,13 @@ var failures = slices.Concat(httpapi.Access(), []httpapi.Known{
 
 const again = "try again in a moment; repeat an order with the same Idempotency-Key"
 
-// outOfStock returns what a client gets to see of products that ran out.
-func outOfStock(err error) *httpapi.Failure {
+// named returns what a client gets to see of errors that name products.
+func named(err error) *httpapi.Failure {
 	if short, ok := errors.AsType[*store.StockError](err); ok {
 		return &httpapi.Failure{Status: http.StatusConflict, Code: "out_of_stock", Message: short.Error()}
+	}
+	if unsold, ok := errors.AsType[*store.NotSoldError](err); ok {
+		return &httpapi.Failure{Status: http.StatusConflict, Code: "not_sold", Message: unsold.Error()}
 	}
 	return nil
 }

@@ -2,20 +2,27 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/shop/api"
 	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/mail"
 	"github.com/singletable/singletable/examples/shop/session"
+	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -33,20 +40,24 @@ var key = bytes.Repeat([]byte("k"), session.MinKey)
 type app struct {
 	*httptest.Server
 	shop   *store.Shop
+	table  *table.Table
 	faults *tabletest.Faults
+	mails  mails
 	tokens map[string]string // by e-mail
 }
 
 func newApp(t *testing.T) *app {
 	t.Helper()
 	a := &app{faults: &tabletest.Faults{}, tokens: map[string]string{}}
-	tbl := tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), store.Schema("Shop"), &table.Options{})
-	a.shop = check.Must(store.New(tbl, 1))(t)
+	a.table = tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), store.Schema("Shop"), &table.Options{})
+	a.shop = check.Must(store.New(a.table, 1))(t)
 	check.OK(t, demo.Seed(t.Context(), a.shop))
-	check.Must(a.shop.SignUp(t.Context(), store.User{ID: "u-eva", Email: eva, Name: "Eva"}, demo.Password))(t)
+	check.OK(t, demo.SignUp(t.Context(), a.shop, store.User{ID: "u-eva", Email: eva, Name: "Eva"}))
 	check.Must(a.shop.SetRole(t.Context(), "command", eva, store.Admin))(t)
 	sessions := check.Must(session.New([][]byte{key}, time.Now))(t)
-	a.Server = httptest.NewServer(api.New(a.shop, sessions, slog.New(slog.DiscardHandler)).Handler())
+	a.Server = httptest.NewServer(api.New(a.shop, sessions, api.Options{
+		Mail: a.mails.send, MailTime: mailTime, Proxy: true, Log: slog.New(slog.DiscardHandler),
+	}).Handler())
 	t.Cleanup(a.Close)
 	for _, email := range []string{ana, bruno, eva} {
 		got := a.do(t, "", "POST", "/sessions", `{"email":"`+email+`","password":"`+demo.Password+`"}`)
@@ -54,6 +65,38 @@ func newApp(t *testing.T) *app {
 		a.tokens[email] = decode[struct{ Token string }](t, got).Token
 	}
 	return a
+}
+
+// mailTime is a time that a request does not take by itself. Tests need not wait for long.
+const mailTime = 50 * time.Millisecond
+
+// mails are those that were sent. Once it is broken, none are.
+type mails struct {
+	mu     sync.Mutex
+	sent   []mail.Mail
+	broken error
+}
+
+func (m *mails) send(_ context.Context, one mail.Mail) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken == nil {
+		m.sent = append(m.sent, one)
+	}
+	return m.broken
+}
+
+// code returns the code of the last mail, which must be to an e-mail.
+func (m *mails) code(t *testing.T, to string) string {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.sent) == 0 || m.sent[len(m.sent)-1].To != to {
+		t.Fatalf("mails %+v, want one to %s", m.sent, to)
+	}
+	_, after, _ := strings.Cut(m.sent[len(m.sent)-1].Text, "Your code is ")
+	code, _, _ := strings.Cut(after, "\n")
+	return code
 }
 
 // response is what came back.
@@ -128,4 +171,19 @@ func (a *app) order(t *testing.T, email, key string) string {
 	got := a.checkOut(t, email, key, a.cart(t, email))
 	got.is(t, http.StatusCreated)
 	return got.Header.Get("Location")
+}
+
+// consume changes the stock of the lamp, of which there are 3, to 1 and to 5, and gives the
+// changes to the consumers of the stream.
+func (a *app) consume(t *testing.T) {
+	t.Helper()
+	for _, more := range []int{-2, 4} {
+		event := check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), a.table, table.Update(store.ProductKey("p-lamp"), expression.
+			Add(expression.Name("stock"), expression.Value(more)).
+			Set(expression.Name("changedBy"), expression.Value("u-ana")))))(t)
+		for _, name := range setup.Consumers {
+			router := check.Must(setup.Router(name, a.shop, slog.New(slog.DiscardHandler)))(t)
+			check.Deliver(t, router, event)
+		}
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 )
@@ -52,8 +51,8 @@ func wholeOrder(o store.Order, items []store.OrderItem) order {
 	return whole
 }
 
-func (a *API) cart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
-	lines, err := a.shop.Cart(r.Context(), who.User)
+func (a *API) cart(w http.ResponseWriter, r *http.Request, who store.User) error {
+	lines, err := a.shop.Cart(r.Context(), who.ID)
 	if err != nil {
 		return err
 	}
@@ -71,21 +70,21 @@ func (a *API) cart(w http.ResponseWriter, r *http.Request, who session.Identity)
 	return httpapi.WriteJSON(w, http.StatusOK, cart{items, store.CartRevision(lines, prices)})
 }
 
-func (a *API) addToCart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) addToCart(w http.ResponseWriter, r *http.Request, who store.User) error {
 	var id string
 	var quantity int
 	if err := httpapi.ReadJSON(w, r, map[string]any{"productId": &id, "quantity": &quantity}); err != nil {
 		return err
 	}
-	if err := a.shop.AddToCart(r.Context(), who.User, id, quantity, time.Now().UTC()); err != nil {
+	if err := a.shop.AddToCart(r.Context(), who.ID, id, quantity, time.Now().UTC()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-func (a *API) removeFromCart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
-	if err := a.shop.RemoveFromCart(r.Context(), who.User, r.PathValue("id")); err != nil {
+func (a *API) removeFromCart(w http.ResponseWriter, r *http.Request, who store.User) error {
+	if err := a.shop.RemoveFromCart(r.Context(), who.ID, r.PathValue("id")); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -93,7 +92,7 @@ func (a *API) removeFromCart(w http.ResponseWriter, r *http.Request, who session
 }
 
 // checkOut orders the cart whose revision is in the body, which is what the user has seen.
-func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who store.User) error {
 	key, err := httpapi.IdempotencyKey(r.Header)
 	if err != nil {
 		return err
@@ -108,7 +107,7 @@ func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Ident
 	if revision == "" {
 		return httpapi.BadRequest("invalid_cartRevision", "the cartRevision that GET /cart has returned is required")
 	}
-	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.User, key, revision, func(o store.Order, items []store.OrderItem) (httpapi.Created, error) {
+	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.ID, key, revision, func(o store.Order, items []store.OrderItem) (httpapi.Created, error) {
 		return httpapi.NewCreated("/orders/"+o.ID, wholeOrder(o, items))
 	})
 	if err != nil {
@@ -118,32 +117,32 @@ func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Ident
 	return nil
 }
 
-func (a *API) orders(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) orders(w http.ResponseWriter, r *http.Request, who store.User) error {
 	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Order], error) {
-		return a.shop.OrdersByUser(ctx, who.User, limit, after)
+		return a.shop.OrdersByUser(ctx, who.ID, limit, after)
 	}, orderOf)
 }
 
 // order returns an order of the user; to an admin, any order. Another user's order is a
 // 404, so that nobody learns which ids there are.
-func (a *API) order(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) order(w http.ResponseWriter, r *http.Request, who store.User) error {
 	o, items, err := a.shop.OrderWithItems(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if o.UserID != who.User && who.Role != store.Admin {
+	if o.UserID != who.ID && who.Role != store.Admin {
 		return table.ErrNotFound
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, wholeOrder(o, items))
 }
 
 // patchOrder moves an order on to its next status.
-func (a *API) patchOrder(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) patchOrder(w http.ResponseWriter, r *http.Request, who store.User) error {
 	var status store.Status
 	if err := httpapi.ReadJSON(w, r, map[string]any{"status": &status}); err != nil {
 		return err
 	}
-	o, err := a.shop.Advance(r.Context(), who.User, r.PathValue("id"), status)
+	o, err := a.shop.Advance(r.Context(), who.ID, r.PathValue("id"), status)
 	if err != nil {
 		return err
 	}

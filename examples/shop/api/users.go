@@ -1,11 +1,17 @@
 package api
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/examples/shop/session"
+	"github.com/singletable/singletable/examples/shop/mail"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 )
@@ -22,30 +28,91 @@ func userOf(u store.User) user {
 	return user{u.ID, u.Email, u.Name, u.Role, httpapi.Clock(u.CreatedAt)}
 }
 
-// signUp creates a customer.
-func (a *API) signUp(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
+// signUp creates a customer. If there is a user with the e-mail, it does not tell, and
+// that user gets the mail.
+func (a *API) signUp(w http.ResponseWriter, r *http.Request, _ store.User) error {
 	u := store.User{ID: store.NewID("u"), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	var password string
 	if err := httpapi.ReadJSON(w, r, map[string]any{"email": &u.Email, "name": &u.Name, "password": &password}); err != nil {
 		return err
 	}
-	u, err := a.shop.SignUp(r.Context(), u, password)
+	return a.mailCode(w, r, u.Email, func(ctx context.Context) error {
+		_, err := a.shop.SignUp(ctx, u, password)
+		if errors.Is(err, store.ErrEmailTaken) {
+			return nil
+		}
+		return err
+	})
+}
+
+// forgotPassword mails a code.
+func (a *API) forgotPassword(w http.ResponseWriter, r *http.Request, _ store.User) error {
+	var email string
+	if err := httpapi.ReadJSON(w, r, map[string]any{"email": &email}); err != nil {
+		return err
+	}
+	return a.mailCode(w, r, email, func(context.Context) error { return nil })
+}
+
+// mailCode does something, mails a code to the user with an e-mail, if there is one, and
+// responds 202. So neither the response nor its time tells whether there was one. A mail
+// that was not sent is in the log only.
+func (a *API) mailCode(w http.ResponseWriter, r *http.Request, email string, do func(context.Context) error) error {
+	end := time.Now().Add(a.MailTime)
+	if err := a.shop.Admit(r.Context(), a.client(r)); err != nil {
+		return err
+	}
+	if err := do(r.Context()); err != nil {
+		return err
+	}
+	to, code, err := a.shop.NewCode(r.Context(), email)
+	switch {
+	case err == nil:
+		if err := a.Mail(r.Context(), mail.Code(to.Email, code)); err != nil {
+			a.Log.ErrorContext(r.Context(), "a mail was not sent", slog.Any("error", err))
+		}
+	case !errors.Is(err, table.ErrNotFound) && !errors.Is(err, store.ErrAttempts):
+		return err
+	}
+	select {
+	case <-time.After(time.Until(end)):
+	case <-r.Context().Done():
+		return context.Cause(r.Context())
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// setPassword sets a new password, and returns a token.
+func (a *API) setPassword(w http.ResponseWriter, r *http.Request, _ store.User) error {
+	var code, password string
+	if err := httpapi.ReadJSON(w, r, map[string]any{"code": &code, "password": &password}); err != nil {
+		return err
+	}
+	if err := a.shop.Admit(r.Context(), a.client(r)); err != nil {
+		return err
+	}
+	u, err := a.shop.SetPassword(r.Context(), code, password)
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusCreated, userOf(u))
+	return a.writeSession(w, u)
 }
 
 // logIn returns a token.
-func (a *API) logIn(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	var email, password string
-	if err := httpapi.ReadJSON(w, r, map[string]any{"email": &email, "password": &password}); err != nil {
+func (a *API) logIn(w http.ResponseWriter, r *http.Request, _ store.User) error {
+	l := store.Login{Client: a.client(r)}
+	if err := httpapi.ReadJSON(w, r, map[string]any{"email": &l.Email, "password": &l.Password, "code": &l.Code}); err != nil {
 		return err
 	}
-	u, err := a.shop.LogIn(r.Context(), email, password)
+	u, err := a.shop.LogIn(r.Context(), l)
 	if err != nil {
 		return err
 	}
+	return a.writeSession(w, u)
+}
+
+func (a *API) writeSession(w http.ResponseWriter, u store.User) error {
 	token, expires, err := a.sessions.Issue(u)
 	if err != nil {
 		return err
@@ -57,11 +124,32 @@ func (a *API) logIn(w http.ResponseWriter, r *http.Request, _ session.Identity) 
 	}{token, httpapi.Clock(expires), userOf(u)})
 }
 
+// client returns the network address that a request comes from. Of an IPv6 address it is
+// the network, since a client has all addresses of one.
+func (a *API) client(r *http.Request) string {
+	address := r.RemoteAddr
+	if a.Proxy {
+		all := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		address = strings.TrimSpace(all[len(all)-1])
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return "unknown"
+	}
+	if ip = ip.Unmap(); ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
+}
+
 // user returns the user itself; to an admin, any user. Another user's id is a 404, so
 // that nobody learns which ids there are.
-func (a *API) user(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+func (a *API) user(w http.ResponseWriter, r *http.Request, who store.User) error {
 	id := r.PathValue("id")
-	if id != who.User && who.Role != store.Admin {
+	if id != who.ID && who.Role != store.Admin {
 		return table.ErrNotFound
 	}
 	u, err := a.shop.UserByID(r.Context(), id)

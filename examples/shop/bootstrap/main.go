@@ -15,7 +15,6 @@ import (
 	"github.com/singletable/singletable/examples/internal/secret"
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
-	"github.com/singletable/singletable/stream"
 )
 
 func main() { lambda.Main("shop", nil, load) }
@@ -34,12 +33,7 @@ func load(ctx context.Context, log *slog.Logger) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		var router *stream.Router
-		if handler == "audit" {
-			router, err = shop.Auditor()
-		} else {
-			router, err = shop.Notifier(send(log))
-		}
+		router, err := setup.Router(handler, shop, log)
 		return lambda.Stream(router, log), err
 	default:
 		return nil, fmt.Errorf("there is no handler %q: it is api, audit or notify", handler)
@@ -52,18 +46,13 @@ func serve(ctx context.Context, client *dynamodb.Client, name string, log *slog.
 	if err != nil {
 		return nil, err
 	}
-	handler, err := setup.Handler(ctx, client, name, secrets, os.Getenv(setup.KeySecret), secret.Options{Log: log})
+	send, err := setup.Mail(ctx, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := setup.Handler(ctx, client, name, secrets, os.Getenv(setup.KeySecret), send, secret.Options{Log: log})
 	if err != nil {
 		return nil, err
 	}
 	return lambda.New(handler), nil
-}
-
-// send returns a function that sends a notification as a line of the log, which a
-// subscription of the log group passes on. Call a mail service here instead.
-func send(log *slog.Logger) store.Send {
-	return func(ctx context.Context, key string, n store.LowStock) error {
-		log.WarnContext(ctx, "low stock", slog.String("product", n.ProductID), slog.Int("left", n.Stock), slog.String("idempotencyKey", key))
-		return nil
-	}
 }

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,13 +40,31 @@ func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
 
-const secretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:shop/keys-AbCdEf"
+const (
+	secretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:shop/keys-AbCdEf"
+	mailFrom  = "shop@example.com"
+	tableARN  = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${TableName}"
+)
+
+// byName replaces the ARN of the stack's table by that of the table of the name.
+var byName = strings.NewReplacer("${Table.Arn}", tableARN, "Table.Arn", tableARN)
+
+// needed returns the statements that allow requests to DynamoDB and nothing else.
+func needed(t *testing.T, requests []tabletest.Request) []samtest.Statement {
+	t.Helper()
+	statements := samtest.Needed(t, requests)
+	for i := range statements {
+		statements[i].Resource = byName.Replace(statements[i].Resource)
+	}
+	return statements
+}
 
 // function is a function on a table with the sample data.
 type function struct {
 	*lambdatest.Stack
 	*lambdatest.Function
 	secrets *secretstest.Store
+	mails   chan string // the requests to Amazon SES
 	shop    *store.Shop
 	table   *table.Table
 	token   string
@@ -57,8 +80,15 @@ func deploy(t *testing.T) *function {
 	check.OK(t, demo.Seed(t.Context(), f.shop))
 	check.Must(f.shop.SetRole(t.Context(), "command", demo.Users[0].Email, store.Admin))(t)
 	name := f.table.Schema().Name
-	f.Stack = lambdatest.New(t, "../template.yaml", map[string]string{"Table": name, "TableName": name, "KeySecretArn": secretARN})
+	f.Stack = lambdatest.New(t, "../template.yaml", map[string]string{"TableName": name, "KeySecretArn": secretARN, "MailFrom": mailFrom})
 	f.Environment[secretstest.EndpointVariable] = f.secrets.URL
+	f.mails = make(chan string, 9)
+	ses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mails <- r.Method + " " + r.URL.Path + " " + string(check.Must(io.ReadAll(r.Body))(t))
+		_, _ = w.Write([]byte(`{"MessageId":"m-1"}`))
+	}))
+	t.Cleanup(ses.Close)
+	f.Environment["AWS_ENDPOINT_URL_SESV2"] = ses.URL
 	return f
 }
 
@@ -92,8 +122,13 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 		}
 		return f.do(t, method, path, body, status)
 	}
-	call("POST /users", "", `{"email":"carla@example.com","name":"Carla","password":"secret-1"}`, 201)
-	f.do(t, "POST", "/users", `{"email":"carla@example.com","name":"Carla","password":"secret-1"}`, 409)
+	for range 2 {
+		call("POST /users", "", `{"email":"carla@example.com","name":"Carla","password":"secret-1"}`, 202)
+	}
+	<-f.mails
+	f.do(t, "POST", "/sessions", fmt.Sprintf(`{"email":"carla@example.com","password":"secret-1","code":%q}`, f.code(t, "carla@example.com")), 201)
+	call("POST /codes", "", fmt.Sprintf(`{"email":%q}`, demo.Users[0].Email), 202)
+	call("POST /passwords", "", fmt.Sprintf(`{"code":%q,"password":%q}`, f.code(t, demo.Users[0].Email), demo.Password), 201)
 	var session struct{ Token string }
 	check.OK(t, json.Unmarshal([]byte(call("POST /sessions", "", fmt.Sprintf(`{"email":%q,"password":%q}`, demo.Users[0].Email, demo.Password), 201).Body), &session))
 	f.token = session.Token
@@ -118,6 +153,10 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 	call("GET /orders/{id}", order, "", 200)
 	call("PATCH /admin/orders/{id}", "/admin"+order, `{"status":"PAID"}`, 200)
 	call("GET /admin/products", "", "", 200)
+	f.do(t, "GET", "/admin/products?active=false", "", 200)
+	call("GET /admin/audits", "/admin/audits?type=ORDER&id=o-1", "", 200)
+	f.do(t, "GET", "/admin/audits?day=2024-01-15", "", 200)
+	call("GET /admin/low-stock", "", "", 200)
 	call("POST /admin/categories", "", `{"slug":"toys","name":"Toys"}`, 201)
 	call("POST /admin/products", "", `{"name":"Kite","category":"toys","price":1500,"stock":4,"active":true}`, 201)
 	call("PATCH /admin/products/{id}", "/admin/products/p-lamp", `{"price":1400}`, 200)
@@ -127,18 +166,43 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 			t.Errorf("%s %s was not called", r.Method, r.Path)
 		}
 	}
-	needed := append(samtest.Needed(t, f.Faults.Requests()),
-		samtest.Statement{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "KeySecretArn"})
-	samtest.Allows(t, f.Functions["api"], needed...)
+	var audits, others []tabletest.Request
+	for _, r := range f.Faults.Requests() {
+		if r.Operation == "Query" && bytes.Contains(r.Body, []byte(`"AUDIT#`)) {
+			audits = append(audits, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	samtest.Allows(t, f.Functions["api"], slices.Concat(needed(t, audits), needed(t, others), []samtest.Statement{
+		{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "KeySecretArn"},
+		{
+			Effect: "Allow", Action: []string{"ses:SendEmail"},
+			Resource:  "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:identity/*",
+			Condition: map[string]map[string][]string{"StringEquals": {"ses:FromAddress": {"MailFrom"}}},
+		},
+	})...)
+}
+
+// code returns the code of the next mail, which must be from the shop to an e-mail.
+func (f *function) code(t *testing.T, to string) string {
+	t.Helper()
+	request := <-f.mails
+	for _, want := range []string{"POST /v2/email/outbound-emails ", `"FromEmailAddress":"` + mailFrom + `"`, `"ToAddresses":["` + to + `"]`} {
+		if !strings.Contains(request, want) {
+			t.Errorf("mail %s, want %s", request, want)
+		}
+	}
+	_, after, _ := strings.Cut(request, "Your code is ")
+	code, _, _ := strings.Cut(after, `\n`)
+	return code
 }
 
 // The key of the secret would be readable in a setting of a function, and stale after a
 // rotation.
-func TestTheTemplateHoldsNoSecretAndWatchesTheAPI(t *testing.T) {
+func TestTheTemplateHoldsNoSecret(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "../template.yaml")
-	functions := samtest.Functions(t, tpl)
-	for handler, f := range functions {
+	for handler, f := range samtest.Functions(t, samtest.Read(t, "../template.yaml")) {
 		for name, value := range f.Environment.Variables {
 			if strings.Contains(value, "{{resolve:") {
 				t.Errorf("%s: %s holds a secret itself", handler, name)
@@ -146,22 +210,83 @@ func TestTheTemplateHoldsNoSecretAndWatchesTheAPI(t *testing.T) {
 		}
 		check.Equal(t, handler+" knows the secret", f.Environment.Variables[setup.KeySecret], map[string]string{"api": "KeySecretArn"}[handler])
 	}
-	alarms := samtest.Of[struct {
-		Namespace  string `yaml:"Namespace"`
-		Metric     string `yaml:"MetricName"`
+}
+
+// Each function is traced, and somebody learns of errors, of throttling, of a consumer that
+// is behind or gives up, and of mails that are not sent.
+func TestAlarmsReachSomebody(t *testing.T) {
+	t.Parallel()
+	tpl := samtest.Read(t, "../template.yaml")
+	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
+	want := []string{
+		"5xx HttpApi", "MailsNotSent", "ApproximateNumberOfMessagesVisible FailedBatches.QueueName",
+		"IteratorAge Audit", "IteratorAge Notify",
+	}
+	for _, of := range []string{"TableName", "TableName GSI1", "TableName GSI2"} {
+		want = append(want, "ReadThrottleEvents "+of, "WriteThrottleEvents "+of)
+	}
+	for name := range samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function") {
+		want = append(want, "Errors "+name, "Throttles "+name)
+	}
+	var have []string
+	for name, a := range samtest.Of[struct {
+		MetricName string `yaml:"MetricName"`
 		Dimensions []struct {
-			Name  string `yaml:"Name"`
 			Value string `yaml:"Value"`
 		} `yaml:"Dimensions"`
-	}](t, tpl, "AWS::CloudWatch::Alarm")
-	a := alarms["ServerErrors"]
-	check.Equal(t, "alarm", fmt.Sprint(a.Namespace, " ", a.Metric, " ", a.Dimensions), "AWS/ApiGateway 5xx [{ApiId HttpApi}]")
+		AlarmActions [][]string `yaml:"AlarmActions"`
+	}](t, tpl, "AWS::CloudWatch::Alarm") {
+		watched := a.MetricName
+		for _, d := range a.Dimensions {
+			watched += " " + d.Value
+		}
+		have = append(have, watched)
+		check.Equal(t, name+" notifies", a.AlarmActions, [][]string{{"MakesAlarmTopic", "AlarmTopic", "AlarmTopicArn"}})
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	check.Equal(t, "alarms", have, want)
+	subscription := samtest.Of[map[string]string](t, tpl, "AWS::SNS::Subscription")["AlarmSubscription"]
+	check.Equal(t, "subscription", subscription, map[string]string{"TopicArn": "AlarmTopic", "Protocol": "email", "Endpoint": "AlarmEmail"})
+}
+
+// CloudFormation refuses parameters that contradict each other.
+func TestParametersAgree(t *testing.T) {
+	t.Parallel()
+	tpl := samtest.Read(t, "../template.yaml")
+	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
+	for _, c := range []struct {
+		parameters map[string]string
+		why        []string
+	}{
+		{map[string]string{"AlarmEmail": email}, nil},
+		{map[string]string{"AlarmTopicArn": topic}, nil},
+		{nil, []string{"Alarms need an AlarmEmail or an AlarmTopicArn."}},
+		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, []string{"Alarms go to AlarmEmail or to AlarmTopicArn, not to both."}},
+	} {
+		check.Equal(t, fmt.Sprint(c.parameters), samtest.Refused(t, tpl, c.parameters), c.why)
+	}
+}
+
+// The table outlives the stack, and nothing but the stream needs it to be the stack's.
+func TestDataOutlivesTheStack(t *testing.T) {
+	t.Parallel()
+	table := samtest.Read(t, "../template.yaml").Resources["Table"]
+	check.Equal(t, "the table", table.DeletionPolicy+" "+table.Condition, "RetainExceptOnCreate MakesTable")
+	text := string(check.Must(os.ReadFile("../template.yaml"))(t))
+	text = strings.ReplaceAll(text, "!If [MakesTable, !GetAtt Table.StreamArn, !Ref TableStreamArn]", "")
+	if regexp.MustCompile(`!Ref Table\b|\bTable\.`).MatchString(text) {
+		t.Error("something refers to the table of the stack, which TableStreamArn takes away")
+	}
 }
 
 // mapping is what an event source mapping does in the name of a function.
 var mapping = []samtest.Statement{
-	{Effect: "Allow", Action: []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, Resource: "Table.StreamArn"},
-	{Effect: "Allow", Action: []string{"dynamodb:ListStreams"}, Resource: "${Table.Arn}/stream/*"},
+	{
+		Effect: "Allow", Action: []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"},
+		Resource: tableARN + "/stream/*",
+	},
+	{Effect: "Allow", Action: []string{"sqs:SendMessage"}, Resource: "FailedBatches.Arn"},
 }
 
 // The consumers are given a sale that takes a stock below the threshold, twice, and the
@@ -184,14 +309,25 @@ func TestConsumersMayDoWhatTheyDoAndNoMore(t *testing.T) {
 			check.Equal(t, "audits", len(page.Items), 1)
 		}
 		check.Equal(t, handler+" reads the secret", f.secrets.Reads(), 0)
-		samtest.Allows(t, f.Functions[handler], append(samtest.Needed(t, f.Faults.Requests()), mapping...)...)
+		samtest.Allows(t, f.Functions[handler], append(needed(t, f.Faults.Requests()), mapping...)...)
 	}
-	for name, m := range samtest.Of[struct {
-		Source    string   `yaml:"EventSourceArn"`
-		Responses []string `yaml:"FunctionResponseTypes"`
-		Start     string   `yaml:"StartingPosition"`
-	}](t, samtest.Read(t, "../template.yaml"), "AWS::Lambda::EventSourceMapping") {
-		check.Equal(t, name, m.Source+" "+strings.Join(m.Responses, ",")+" "+m.Start, "Table.StreamArn ReportBatchItemFailures TRIM_HORIZON")
+	type destination struct {
+		OnFailure map[string]string `yaml:"OnFailure"`
+	}
+	type settings struct {
+		Source      []string    `yaml:"EventSourceArn"`
+		Responses   []string    `yaml:"FunctionResponseTypes"`
+		Start       string      `yaml:"StartingPosition"`
+		Bisect      bool        `yaml:"BisectBatchOnFunctionError"`
+		Retries     int         `yaml:"MaximumRetryAttempts"`
+		Age         int         `yaml:"MaximumRecordAgeInSeconds"`
+		Destination destination `yaml:"DestinationConfig"`
+	}
+	for name, m := range samtest.Of[settings](t, samtest.Read(t, "../template.yaml"), "AWS::Lambda::EventSourceMapping") {
+		check.Equal(t, name, m, settings{
+			Source: []string{"MakesTable", "Table.StreamArn", "TableStreamArn"}, Responses: []string{"ReportBatchItemFailures"}, Start: "TRIM_HORIZON",
+			Bisect: true, Retries: 100, Age: 12 * 3600, Destination: destination{map[string]string{"Destination": "FailedBatches.Arn"}},
+		})
 	}
 }
 
@@ -237,6 +373,7 @@ func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
 		{"audit", "TABLE_NAME", "", "TABLE_NAME"},
 		{"api", setup.KeySecret, "", setup.KeySecret},
 		{"api", setup.KeySecret, "another", "ResourceNotFoundException"},
+		{"api", setup.MailFrom, "", setup.MailFrom},
 		{"api", "_HANDLER", "", "it is api, audit or notify"},
 		{"notify", "_HANDLER", "other", "it is api, audit or notify"},
 	} {

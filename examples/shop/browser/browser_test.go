@@ -45,7 +45,7 @@ func open(t *testing.T) tab {
 	shop := check.Must(setup.Shop(tabletest.Client(t), tbl.Schema().Name, keys, 1))(t)
 	check.OK(t, demo.Seed(t.Context(), shop),
 		shop.AddProduct(t.Context(), "eva", store.Product{ID: "p-attack", Name: attack, Category: "garden", Price: 250, Stock: 9, Active: true}))
-	api := check.Must(setup.API(shop, keys, slog.New(slog.DiscardHandler)))(t)
+	api := check.Must(setup.API(shop, keys, api.Options{Mail: mails.send, Log: slog.New(slog.DiscardHandler)}))(t)
 	server := httptest.NewServer(api.Handler())
 	t.Cleanup(server.Close)
 

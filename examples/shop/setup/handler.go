@@ -11,6 +11,8 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/secret"
+	"github.com/singletable/singletable/examples/shop/api"
+	"github.com/singletable/singletable/examples/shop/mail"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 )
@@ -22,7 +24,7 @@ const KeySecret = "SHOP_KEY_SECRET"
 // Handler returns the handler of the API on a table, with the keys of a secret. It reads
 // the secret, and fails if it cannot. The keys follow the secret as [secret.Keep] says;
 // without any, the handler responds 503. Log must be set in the options.
-func Handler(ctx context.Context, client table.Client, name string, secrets *secretsmanager.Client, id string, options secret.Options) (http.Handler, error) {
+func Handler(ctx context.Context, client table.Client, name string, secrets *secretsmanager.Client, id string, send mail.Send, options secret.Options) (http.Handler, error) {
 	if id == "" {
 		return nil, errors.New(KeySecret + " is not set")
 	}
@@ -35,11 +37,11 @@ func Handler(ctx context.Context, client table.Client, name string, secrets *sec
 		if err != nil {
 			return nil, err
 		}
-		api, err := API(shop, keys, options.Log)
+		handler, err := API(shop, keys, api.Options{Mail: send, MailTime: MailTime, Log: options.Log})
 		if err != nil {
 			return nil, err
 		}
-		return api.Handler(), nil
+		return handler.Handler(), nil
 	}, &options)
 	if _, err := current.Get(ctx); err != nil {
 		return nil, fmt.Errorf("the keys: %w", err)

@@ -40,7 +40,7 @@ func start(t *testing.T) *function {
 	client := tabletest.Client(t)
 	tbl := tabletest.NewWith(t, client, store.Schema("any"), nil)
 	check.OK(t, demo.Seed(t.Context(), check.Must(store.New(tbl, demo.Rounds))(t)))
-	f.Handler = check.Must(setup.Handler(t.Context(), client, tbl.Schema().Name, f.secrets.Client(), "shop-key", secret.Options{
+	f.Handler = check.Must(setup.Handler(t.Context(), client, tbl.Schema().Name, f.secrets.Client(), "shop-key", nil, secret.Options{
 		Now: func() time.Time { return f.now },
 		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
 	}))(t)
@@ -123,7 +123,7 @@ func TestAFunctionWithoutAKeyDoesNotStart(t *testing.T) {
 	secrets := secretstest.New("shop-key", "hunter2")
 	t.Cleanup(secrets.Close)
 	for id, want := range map[string]string{"": setup.KeySecret, "another": "ResourceNotFoundException", "shop-key": "base64"} {
-		_, err := setup.Handler(t.Context(), tabletest.Client(t), "Shop", secrets.Client(), id, secret.Options{})
+		_, err := setup.Handler(t.Context(), tabletest.Client(t), "Shop", secrets.Client(), id, nil, secret.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("the secret %q: error %v, want one that tells of %s", id, err, want)
 		}

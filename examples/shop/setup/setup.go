@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -72,8 +71,12 @@ func Shop(client table.Client, name string, keys Keys, rounds int) (*store.Shop,
 	return store.New(tbl, rounds)
 }
 
+// MailTime is how long a request takes that may mail a code: longer than a hash, a few
+// requests to DynamoDB, and one to Amazon SES.
+const MailTime = 2 * time.Second
+
 // API returns the API of a shop whose tokens are signed with keys made of keys.
-func API(shop *store.Shop, keys Keys, log *slog.Logger) (*api.API, error) {
+func API(shop *store.Shop, keys Keys, options api.Options) (*api.API, error) {
 	secrets, err := keys.derived("sessions")
 	if err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func API(shop *store.Shop, keys Keys, log *slog.Logger) (*api.API, error) {
 	if err != nil {
 		return nil, err
 	}
-	return api.New(shop, sessions, log), nil
+	return api.New(shop, sessions, options), nil
 }
 
 // derived returns the keys for one purpose, from which no other ones follow.

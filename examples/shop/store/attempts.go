@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -11,39 +12,56 @@ import (
 	"github.com/singletable/singletable/repo"
 )
 
-const (
-	// attemptWindow is the time in which attempts to log in are counted.
-	attemptWindow = 15 * time.Minute
-	// maxAttempts is how many there may be with one e-mail.
-	maxAttempts = 10
+// attemptWindow is the time in which attempts are counted.
+const attemptWindow = 15 * time.Minute
+
+// limit is how often something may be attempted in a window.
+type limit struct {
+	name string
+	most int
+}
+
+// The limits. Client is the network address of a caller.
+var (
+	requestsOfClient = limit{"CLIENT", 100} // to sign up, to log in, for a mail
+	logInsOfClient   = limit{"LOGIN", 10}   // of a client with one e-mail
+	logIns           = limit{"LOGINS", 100} // of all clients with one e-mail
+	mails            = limit{"MAIL", 5}     // to one e-mail
 )
 
-// ErrAttempts means that there were too many attempts to log in with an e-mail.
-var ErrAttempts = errors.New("too many attempts to log in with this e-mail")
+// ErrAttempts means that there were too many attempts.
+var ErrAttempts = errors.New("too many attempts; try again in a quarter of an hour")
 
-// attempts counts the attempts to log in with an e-mail, known or not, within a window
-// of time. It is stored once, as LOGIN#<e-mail> / WINDOW#<time>, and expires. Since
-// DynamoDB counts, attempts at the same time are all counted.
+// attempts counts attempts, of users who are known or not, within a window of time. It is
+// stored once, as ATTEMPTS#<limit>#<whose> / WINDOW#<time>, and expires. Since DynamoDB
+// counts, concurrent attempts are all counted.
 type attempts struct {
-	Email     string    `dynamodbav:"email"`
+	Limit     string    `dynamodbav:"limit"`
+	Whose     string    `dynamodbav:"whose"`
 	Window    time.Time `dynamodbav:"window"`
 	Count     int       `dynamodbav:"count"`
 	ExpiresAt time.Time `dynamodbav:"expiresAt,unixtime"`
 }
 
 var attemptsEntity = repo.Entity[attempts]{
-	Type: "LOGIN_ATTEMPTS",
+	Type: "ATTEMPTS",
 	Key: func(a attempts) keys.Key {
-		return keys.Key{PK: loginPrefix.PK(a.Email), SK: windowPrefix.SK(keys.Time(a.Window))}
+		return keys.Key{PK: attemptsPrefix.PK(a.Limit, a.Whose), SK: windowPrefix.SK(keys.Time(a.Window))}
 	},
 }
 
-// countAttempt counts an attempt, and is [ErrAttempts] if it is one too many.
-func (s *Shop) countAttempt(ctx context.Context, email string) error {
+// Admit counts a request that anybody can send and that costs a hash or a mail. It is
+// [ErrAttempts] if a client has sent too many of them. [Shop.LogIn] calls it itself.
+func (s *Shop) Admit(ctx context.Context, client string) error {
+	return s.count(ctx, requestsOfClient, client)
+}
+
+// count counts an attempt, and is [ErrAttempts] if it is one too many.
+func (s *Shop) count(ctx context.Context, l limit, whose ...string) error {
 	window := s.table.Now().UTC().Truncate(attemptWindow)
-	a := attempts{Email: email, Window: window, ExpiresAt: window.Add(2 * attemptWindow)}
+	a := attempts{Limit: l.name, Whose: strings.Join(whose, " "), Window: window, ExpiresAt: window.Add(2 * attemptWindow)}
 	a, err := s.attempts.Upsert(ctx, a, expression.Add(expression.Name("count"), expression.Value(1)))
-	if err == nil && a.Count > maxAttempts {
+	if err == nil && a.Count > l.most {
 		err = ErrAttempts
 	}
 	return err

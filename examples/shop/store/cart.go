@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/singletable/singletable/keys"
@@ -46,9 +47,22 @@ const MaxQuantity = 10_000
 
 // Errors of carts.
 var (
-	ErrNotSold  = errors.New("this product is not sold")
+	ErrNotSold  = errors.New("not sold")
 	ErrQuantity = fmt.Errorf("a quantity is 1 to %d", MaxQuantity)
 )
+
+// NotSoldError names products that are not sold. It matches [ErrNotSold].
+type NotSoldError struct {
+	Names []string
+}
+
+// Error names the products.
+func (e *NotSoldError) Error() string {
+	return ErrNotSold.Error() + ": " + strings.Join(e.Names, ", ")
+}
+
+// Unwrap returns [ErrNotSold].
+func (e *NotSoldError) Unwrap() error { return ErrNotSold }
 
 // AddToCart adds pieces of a product to a user's cart. It does not look at the
 // stock, which only an order takes from.
@@ -57,11 +71,13 @@ func (s *Shop) AddToCart(ctx context.Context, user, product string, quantity int
 		return ErrQuantity
 	}
 	p, err := s.ProductByID(ctx, product)
-	if errors.Is(err, table.ErrNotFound) || err == nil && !p.Active {
-		return fmt.Errorf("%w: %s", ErrNotSold, product)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return ErrNotSold // it has no name
+	case err != nil:
 		return err
+	case !p.Active:
+		return &NotSoldError{[]string{p.Name}}
 	}
 	line := CartLine{UserID: user, ProductID: product, Name: p.Name, Quantity: quantity, AddedAt: at}
 	// Whether the line is there may change between the two writes; nobody's

@@ -58,7 +58,8 @@ func (e *StockError) Unwrap() error { return ErrOutOfStock }
 // deleted, and the stock of each product taken down if there is enough of it. If
 // any of that cannot be, nothing happens.
 //
-// A product that has run out is a [*StockError]. A cart or product that changes
+// A product that has run out is a [*StockError], and one that is not sold a
+// [*NotSoldError]. A cart or product that changes
 // at that moment is [table.ErrConflict] or [ErrPriceChanged]: the user should see
 // the cart again. An order id that is taken is [table.ErrExists]. After
 // [table.ErrOutcomeUnknown], look for the order under its id.
@@ -158,12 +159,15 @@ func (s *Shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, err
 		return nil, err
 	}
 	products := make([]Product, len(lines))
+	var missing []string
 	for i, line := range lines {
-		product, sold := found[wanted[i]]
-		if !sold {
-			return nil, fmt.Errorf("%w: %s", ErrNotSold, line.Name)
+		if _, there := found[wanted[i]]; !there {
+			missing = append(missing, line.Name)
 		}
-		products[i] = product
+		products[i] = found[wanted[i]]
+	}
+	if len(missing) > 0 {
+		return nil, &NotSoldError{missing}
 	}
 	return products, nil
 }
@@ -189,6 +193,7 @@ func take(p Product, quantity int, by string) table.Op {
 // refused.
 func (s *Shop) refused(ctx context.Context, d draft, err error) error {
 	var short []Shortage
+	var unsold []string
 	var other error
 	for _, op := range failedOps(err) {
 		for i, p := range d.products {
@@ -198,7 +203,7 @@ func (s *Shop) refused(ctx context.Context, d draft, err error) error {
 			now, readErr := s.asRefused(ctx, op)
 			switch wanted := d.lines[i].Quantity; {
 			case errors.Is(readErr, table.ErrNotFound) || readErr == nil && !now.Active:
-				other = fmt.Errorf("%w: %s", ErrNotSold, p.Name)
+				unsold = append(unsold, p.Name)
 			case readErr != nil:
 				return errors.Join(err, readErr)
 			case now.Stock < wanted:
@@ -209,6 +214,8 @@ func (s *Shop) refused(ctx context.Context, d draft, err error) error {
 		}
 	}
 	switch {
+	case len(unsold) > 0:
+		return fmt.Errorf("%w: %w", &NotSoldError{unsold}, err)
 	case len(short) > 0:
 		return fmt.Errorf("%w: %w", &StockError{Short: short}, err)
 	case other != nil:

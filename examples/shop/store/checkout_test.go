@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,8 +239,25 @@ func TestAProductThatIsGoneFromTheShopCannotBeOrdered(t *testing.T) {
 	check.OK(t, s.AddToCart(t.Context(), "ana", "desk", 1, noon))
 	check.OK(t, s.products.Delete(t.Context(), ProductKey("lamp")))
 	_, err := s.CheckOut(t.Context(), "ana", "o-1", noon)
-	if !errors.Is(err, ErrNotSold) || !strings.Contains(err.Error(), "Lamp") {
-		t.Errorf("error: %v", err)
-	}
+	check.Is(t, err, ErrNotSold)
+	check.Equal(t, "error", err.Error(), "not sold: Lamp")
 	nothingWritten(t, s, "ana", "o-1", map[string]int{"lamp": 1, "desk": 1})
+}
+
+func TestARefusedOrderNamesAllProductsThatAreNotSold(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9}, Product{ID: "desk", Name: "Desk", Stock: 9}, Product{ID: "bowl", Name: "Bowl"})
+	for _, id := range []string{"lamp", "desk", "bowl"} {
+		check.OK(t, s.AddToCart(t.Context(), "ana", id, 1, noon))
+	}
+	for _, id := range []string{"lamp", "desk"} {
+		check.Must(s.ChangeProduct(t.Context(), "eva", id, func(p *Product) error { p.Active = false; return nil }))(t)
+	}
+	unsold, ok := errors.AsType[*NotSoldError](check.Err(s.CheckOut(t.Context(), "ana", "o-1", noon)))
+	if !ok || !slices.Equal(unsold.Names, []string{"Desk", "Lamp"}) {
+		t.Errorf("not sold: %+v", unsold)
+	}
+	err := s.AddToCart(t.Context(), "bruno", "lamp", 1, noon)
+	check.Equal(t, "error", err.Error(), "not sold: Lamp")
 }

@@ -52,6 +52,27 @@ func stock(t *testing.T, s *Shop, products ...Product) {
 	}
 }
 
+// signUp creates a user whose e-mail is verified.
+func signUp(t *testing.T, s *Shop, u User, secret string) User {
+	t.Helper()
+	check.Must(s.SignUp(t.Context(), u, secret))(t)
+	return check.Must(s.LogIn(t.Context(), Login{Email: u.Email, Password: secret, Code: codeFor(t, s, u.Email), Client: "sign-up"}))(t)
+}
+
+// logIn logs a user in from one client.
+func logIn(t *testing.T, s *Shop, email, secret string) (User, error) {
+	t.Helper()
+	return s.LogIn(t.Context(), Login{Email: email, Password: secret, Client: "a"})
+}
+
+// codeFor returns the code of a mail to an e-mail.
+func codeFor(t *testing.T, s *Shop, email string) string {
+	t.Helper()
+	_, text, err := s.NewCode(t.Context(), email)
+	check.OK(t, err)
+	return text
+}
+
 // inStock returns how many pieces of a product are left.
 func inStock(t *testing.T, s *Shop, id string) int {
 	t.Helper()

@@ -21,7 +21,7 @@ const lowStockLife = 90 * 24 * time.Hour
 
 // LowStock is a notification that the stock of a product has fallen below [LowStockThreshold]. It
 // is stored once, as PRODUCT#<product> / LOW_STOCK#<time>#<sequence>, with the time and
-// the sequence number of the change. Its creation is in the stream, and the handler of
+// the sequence number of the change, and is in GSI1 with those of all products. Its creation is in the stream, and the handler of
 // that sends it: it is an outbox.
 type LowStock struct {
 	ProductID string     `dynamodbav:"productId"`
@@ -39,6 +39,10 @@ var lowStockEntity = repo.Entity[LowStock]{
 	Key: func(n LowStock) keys.Key {
 		return keys.Key{PK: productPrefix.PK(n.ProductID), SK: lowPrefix.SK(keys.Time(n.At), ordered(n.Sequence))}
 	},
+	// There are few, so one partition of the index holds them all.
+	Indexes: repo.Indexes[LowStock]{gsi1: func(n LowStock) keys.Key {
+		return keys.Key{PK: lowPrefix.PK(), SK: lowPrefix.SK(keys.Time(n.At), ordered(n.Sequence), keys.Str(n.ProductID))}
+	}},
 	Version: "revision",
 }
 
@@ -116,6 +120,16 @@ func LowStocksQuery(product string) table.Query {
 // LowStocksByProduct returns a page of the notifications of a product, in their order.
 func (s *Shop) LowStocksByProduct(ctx context.Context, product string, limit int, after string) (table.Page[LowStock], error) {
 	q := LowStocksQuery(product)
+	q.Limit, q.After = limit, after
+	return s.lowStocks.Query(ctx, q)
+}
+
+// NewestLowStocksQuery is the query for the notifications of all products, newest first.
+var NewestLowStocksQuery = table.Query{Index: gsi1, PK: lowPrefix.PK(), Range: lowPrefix.All(), Descending: true}
+
+// LowStocks returns a page of the notifications of all products, newest first.
+func (s *Shop) LowStocks(ctx context.Context, limit int, after string) (table.Page[LowStock], error) {
+	q := NewestLowStocksQuery
 	q.Limit, q.After = limit, after
 	return s.lowStocks.Query(ctx, q)
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // Product is stored once, as PRODUCT#<id> / METADATA. While it is active, the
-// item is in both indexes, by category and by name. An inactive one has no
-// index keys, and so is in neither: the indexes are sparse, and what reads them
+// item is in both indexes, by category and by name. An inactive one is in a partition of
+// its own of the first index, for admins, and not in the second: what reads the active ones
 // need not filter.
 type Product struct {
 	ID       string `dynamodbav:"productId"`
@@ -49,16 +49,14 @@ func ProductKey(id string) keys.Key {
 	return keys.Key{PK: productPrefix.PK(id), SK: keys.Metadata}
 }
 
-// InCategoryKey is CATEGORY#<category> / NAME#<name>#<id>: in order of names. The
-// id tells products of one name apart.
+// InCategoryKey is CATEGORY#<category> / NAME#<name>#<id>, and INACTIVE / NAME#<name>#<id>
+// of an inactive product: in order of names. The id tells products of one name apart.
 func InCategoryKey(p Product) keys.Key {
-	if !p.Active {
-		return keys.Key{}
+	pk := inactivePrefix.PK()
+	if p.Active {
+		pk = categoryPrefix.PK(p.Category)
 	}
-	return keys.Key{
-		PK: categoryPrefix.PK(p.Category),
-		SK: namePrefix.SK(keys.Str(normalName(p.Name)), keys.Str(p.ID)),
-	}
+	return keys.Key{PK: pk, SK: namePrefix.SK(keys.Str(normalName(p.Name)), keys.Str(p.ID))}
 }
 
 // ByNameKey is INITIAL#<first letter> / NAME#<name>#<id>. A query names one
@@ -166,6 +164,16 @@ func ProductsQuery(category string) table.Query {
 // the token of the page before.
 func (s *Shop) ProductsByCategory(ctx context.Context, category string, limit int, after string) (table.Page[Product], error) {
 	q := ProductsQuery(category)
+	q.Limit, q.After = limit, after
+	return s.products.Query(ctx, q)
+}
+
+// InactiveQuery is the query for the inactive products, by name.
+var InactiveQuery = table.Query{Index: gsi1, PK: inactivePrefix.PK(), Range: namePrefix.All()}
+
+// InactiveProducts returns a page of the inactive products of all categories, by name.
+func (s *Shop) InactiveProducts(ctx context.Context, limit int, after string) (table.Page[Product], error) {
+	q := InactiveQuery
 	q.Limit, q.After = limit, after
 	return s.products.Query(ctx, q)
 }

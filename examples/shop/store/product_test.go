@@ -32,7 +32,7 @@ func TestCategoriesAreListedInOrder(t *testing.T) {
 	check.Is(t, check.Err(s.ProductByID(t.Context(), "p")), table.ErrNotFound, "it is there")
 }
 
-func TestInactiveProductsAreInNoIndex(t *testing.T) {
+func TestInactiveProductsAreApart(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "p-1", Name: "Lamp"}, Product{ID: "p-2", Name: "Ladder"})
@@ -57,7 +57,9 @@ func TestInactiveProductsAreInNoIndex(t *testing.T) {
 	check.Equal(t, "all active", show(), both)
 	activate(false)
 	check.Equal(t, "p-1 inactive", show(), [2][]string{{"p-2"}, {"p-2", "p-3"}})
+	check.Equal(t, "inactive", ids(check.Must(s.InactiveProducts(t.Context(), 0, ""))(t).Items), []string{"p-1"})
 	activate(true)
+	check.Equal(t, "inactive", ids(check.Must(s.InactiveProducts(t.Context(), 0, ""))(t).Items), nil)
 	check.Equal(t, "p-1 active again", show(), both)
 }
 

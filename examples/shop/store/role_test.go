@@ -4,16 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestNobodySignsUpAsAnAdmin(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	signedUp := check.Must(s.SignUp(t.Context(), User{ID: "u-ana", Email: "ana@example.com", Name: "Ana", Role: Admin, ChangedBy: "eva"}, "secret-1"))(t)
+	signedUp := signUp(t, s, User{ID: "u-ana", Email: "ana@example.com", Name: "Ana", Role: Admin, ChangedBy: "eva"}, "secret-1")
 	stored := check.Must(s.UserByID(t.Context(), "u-ana"))(t)
 	check.Equal(t, "the user", stored, signedUp)
 	check.Equal(t, "role", stored.Role, Customer)
@@ -24,11 +24,11 @@ func TestNobodySignsUpAsAnAdmin(t *testing.T) {
 func TestARoleIsSetInBothItems(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	check.Must(s.SignUp(t.Context(), User{ID: "u-ana", Email: "ana@example.com", Name: "Ana"}, "secret-1"))(t)
+	signUp(t, s, User{ID: "u-ana", Email: "ana@example.com", Name: "Ana"}, "secret-1")
 	for range 2 { // the second one changes nothing
 		admin := check.Must(s.SetRole(t.Context(), "eva", "Ana@example.com", Admin))(t)
 		check.Equal(t, "role", admin.Role, Admin)
-		check.Equal(t, "by log-in", check.Must(s.LogIn(t.Context(), "ana@example.com", "secret-1"))(t), admin)
+		check.Equal(t, "by log-in", check.Must(logIn(t, s, "ana@example.com", "secret-1"))(t), admin)
 		check.Equal(t, "by id", check.Must(s.UserByID(t.Context(), "u-ana"))(t), admin)
 	}
 	check.Is(t, check.Err(s.SetRole(t.Context(), "eva", "ana@example.com", "root")), ErrRole)
@@ -46,30 +46,59 @@ func TestPasswordsAndNamesHaveBounds(t *testing.T) {
 	}
 }
 
-func TestAttemptsToLogInAreCountedByEmail(t *testing.T) {
+func TestAttemptsToLogInHaveLimits(t *testing.T) {
 	t.Parallel()
-	now := noon
-	s := openAt(t, func() time.Time { return now })
+	clock := check.NewClock(noon)
+	s := openAt(t, clock.Now)
 	for _, name := range []string{"ana", "ben"} {
-		check.Must(s.SignUp(t.Context(), User{ID: name, Email: name + "@example.com", Name: name}, "secret-1"))(t)
+		signUp(t, s, User{ID: name, Email: name + "@example.com", Name: name}, "secret-1")
 	}
-	refused := 0
-	for _, err := range check.Errors(maxAttempts+5, func(int) error { // at the same time
-		return check.Err(s.LogIn(t.Context(), " ANA@example.com", "guessed-1"))
-	}) {
-		if errors.Is(err, ErrAttempts) {
-			refused++
-			continue
+	attempt := func(client, email, secret string, want error) {
+		t.Helper()
+		check.Is(t, check.Err(s.LogIn(t.Context(), Login{Email: email, Password: secret, Client: client})), want, client, " ", email, " ", secret)
+	}
+	for _, email := range []string{" ANA@example.com", "none@example.com"} { // an unknown e-mail is no different
+		refused := 0
+		for _, err := range check.Errors(logInsOfClient.most+5, func(int) error { // at the same time
+			return check.Err(s.LogIn(t.Context(), Login{Email: email, Password: "guessed-1", Client: "a"}))
+		}) {
+			if errors.Is(err, ErrAttempts) {
+				refused++
+				continue
+			}
+			check.Is(t, err, ErrLogin)
 		}
-		check.Is(t, err, ErrLogin)
+		check.Equal(t, "attempts that were refused", refused, 5)
 	}
-	check.Equal(t, "attempts that were refused unseen", refused, 5)
-	check.Is(t, check.Err(s.LogIn(t.Context(), "ana@example.com", "secret-1")), ErrAttempts, "the right password")
-	check.OK(t, check.Err(s.LogIn(t.Context(), "ben@example.com", "secret-1")))
-	for range maxAttempts {
-		check.Is(t, check.Err(s.LogIn(t.Context(), "none@example.com", "guessed-1")), ErrLogin)
+	attempt("a", "ana@example.com", "secret-1", ErrAttempts) // the right password
+	attempt("a", "ben@example.com", "secret-1", nil)
+	attempt("b", "ana@example.com", "secret-1", nil) // a client does not keep her out
+	for i := range logIns.most - logInsOfClient.most - 3 {
+		attempt(fmt.Sprint("bot-", i), "ana@example.com", "guessed-1", ErrLogin)
 	}
-	check.Is(t, check.Err(s.LogIn(t.Context(), "none@example.com", "guessed-1")), ErrAttempts, "an unknown e-mail is no different")
-	now = now.Add(attemptWindow)
-	check.OK(t, check.Err(s.LogIn(t.Context(), "ana@example.com", "secret-1")))
+	attempt("c", "ana@example.com", "guessed-1", ErrLogin)
+	attempt("c", "ana@example.com", "secret-1", ErrAttempts) // many clients do, but not by mail
+	u := check.Must(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-2"))(t)
+	check.Equal(t, "the user", u.ID, "ana")
+	clock.Pass(attemptWindow)
+	attempt("a", "ana@example.com", "secret-2", nil)
+	for range requestsOfClient.most {
+		check.OK(t, s.Admit(t.Context(), "d"))
+	}
+	check.Is(t, s.Admit(t.Context(), "d"), ErrAttempts)
+	attempt("d", "ben@example.com", "secret-1", ErrAttempts)
+}
+
+// A hash takes much longer than the requests: an attempt beyond a limit costs none.
+func TestAnAttemptIsCountedBeforeThePasswordIsHashed(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s, _ := openFaulty(t, &faults)
+	signUp(t, s, User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "secret-1")
+	for range logInsOfClient.most {
+		check.Is(t, check.Err(logIn(t, s, "ana@example.com", "guessed-1")), ErrLogin)
+	}
+	before := len(faults.Requests("GetItem"))
+	check.Is(t, check.Err(logIn(t, s, "ana@example.com", "guessed-1")), ErrAttempts)
+	check.Equal(t, "reads of the user", len(faults.Requests("GetItem"))-before, 0)
 }

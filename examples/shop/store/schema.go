@@ -12,7 +12,7 @@ import (
 
 // The names of the two indexes.
 const (
-	gsi1 = "GSI1" // products of a category; carts that hold a product; audits of a day
+	gsi1 = "GSI1" // products of a category, inactive ones; carts that hold a product; audits of a day; low stock
 	gsi2 = "GSI2" // products by name
 )
 
@@ -39,12 +39,14 @@ const (
 
 // The prefixes of the keys, in addition to keys.User.
 const (
-	loginPrefix      keys.Prefix = "LOGIN"
+	attemptsPrefix   keys.Prefix = "ATTEMPTS"
 	windowPrefix     keys.Prefix = "WINDOW"
+	codePrefix       keys.Prefix = "CODE"
 	emailPrefix      keys.Prefix = "EMAIL"
 	categoriesPrefix keys.Prefix = "CATEGORIES"
 	categoryPrefix   keys.Prefix = "CATEGORY"
 	productPrefix    keys.Prefix = "PRODUCT"
+	inactivePrefix   keys.Prefix = "INACTIVE"
 	initialPrefix    keys.Prefix = "INITIAL"
 	namePrefix       keys.Prefix = "NAME"
 	cartPrefix       keys.Prefix = "CART"
@@ -61,6 +63,7 @@ type Shop struct {
 	table      *table.Table
 	users      *repo.Repo[User]
 	attempts   *repo.Repo[attempts]
+	codes      *repo.Repo[code]
 	categories *repo.Repo[Category]
 	products   *repo.Repo[Product]
 	cartLines  *repo.Repo[CartLine]
@@ -86,6 +89,9 @@ func New(t *table.Table, rounds int) (*Shop, error) {
 		return nil, err
 	}
 	if s.attempts, err = repo.New(t, attemptsEntity); err != nil {
+		return nil, err
+	}
+	if s.codes, err = repo.New(t, codeEntity); err != nil {
 		return nil, err
 	}
 	if s.categories, err = repo.New(t, categoryEntity); err != nil {

@@ -31,12 +31,17 @@ const (
 // makes the e-mail unique: of two users with one e-mail, only one can be created
 // under that key.
 type User struct {
-	ID        string    `dynamodbav:"userId"`
-	Email     string    `dynamodbav:"email"`
-	Name      string    `dynamodbav:"name"`
-	Password  password  `dynamodbav:"password"`
-	Role      Role      `dynamodbav:"role"`
-	CreatedAt time.Time `dynamodbav:"createdAt"`
+	ID       string   `dynamodbav:"userId"`
+	Email    string   `dynamodbav:"email"`
+	Name     string   `dynamodbav:"name"`
+	Password password `dynamodbav:"password"`
+	Role     Role     `dynamodbav:"role"`
+	// Unverified means that the user has not used a code of a mail to Email yet. Such a
+	// user does not log in without one.
+	Unverified bool `dynamodbav:"unverified,omitempty"`
+	// Generation counts new passwords. A session of an earlier one has ended.
+	Generation int       `dynamodbav:"generation,omitempty"`
+	CreatedAt  time.Time `dynamodbav:"createdAt"`
 	// ChangedBy made the last change: see [Order].
 	ChangedBy string `dynamodbav:"changedBy"`
 	Revision  string `dynamodbav:"revision"`
@@ -70,7 +75,7 @@ var (
 	ErrPassword     = fmt.Errorf("a password has %d to %d bytes", minPassword, maxPassword)
 	ErrName         = errors.New("a name has 1 to 100 printable characters")
 	ErrRole         = errors.New("there is no such role")
-	ErrLogin        = errors.New("unknown e-mail or wrong password")
+	ErrLogin        = errors.New("unknown e-mail or wrong password, or the code of the mail to a new user is missing or wrong")
 )
 
 // normalEmail returns the form in which e-mails are stored and compared.
@@ -82,8 +87,9 @@ func normalEmail(email string) (string, error) {
 	return normal, nil
 }
 
-// SignUp creates a customer who logs in with that password, whatever role u has. If somebody has the
-// e-mail already, also since a moment ago, it is [ErrEmailTaken].
+// SignUp creates a customer who logs in with that password, whatever role u has, and at
+// first with a code of [Shop.NewCode]. If somebody has the e-mail already, also since a
+// moment ago, it is [ErrEmailTaken].
 func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) {
 	var err error
 	if u.Email, err = normalEmail(u.Email); err != nil {
@@ -92,7 +98,7 @@ func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) 
 	if !validName(u.Name) {
 		return User{}, ErrName
 	}
-	u.Role, u.ChangedBy = Customer, u.ID
+	u.Role, u.Unverified, u.ChangedBy = Customer, true, u.ID
 	if u.Password, err = newPassword(secret, s.rounds); err != nil {
 		return User{}, err
 	}
@@ -102,17 +108,29 @@ func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) 
 	return u, nil
 }
 
-// LogIn returns the user with that e-mail and password. It does not tell which
-// of the two is wrong, neither by its result nor by its time. It reads consistently,
-// since users log in when they have just signed up. After
-// [maxAttempts] with an e-mail it is [ErrAttempts] for a while, also with the
-// right password.
-func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
-	email, err := normalEmail(email)
-	if err != nil || len(secret) > maxPassword {
+// Login is what a user logs in with.
+type Login struct {
+	Email, Password string
+	// Code is that of a mail. It is for a user who is not verified yet.
+	Code string
+	// Client is the network address of the caller. It must not be empty.
+	Client string
+}
+
+// LogIn returns the user with that e-mail and password. If it is not verified yet, the
+// code verifies it. The password is asked for as well: who signs up with somebody else's
+// e-mail does not get an account that its owner has verified.
+//
+// LogIn does not tell what is wrong, neither by its error, [ErrLogin], nor by its time. It
+// reads consistently, since users log in when they have just signed up. The attempt is
+// counted before the password is hashed: beyond a limit it is [ErrAttempts] for a while,
+// also with the right password.
+func (s *Shop) LogIn(ctx context.Context, l Login) (User, error) {
+	email, err := normalEmail(l.Email)
+	if err != nil || len(l.Password) > maxPassword {
 		return User{}, ErrLogin
 	}
-	if err := s.countAttempt(ctx, email); err != nil {
+	if err := s.countLogIn(ctx, l.Client, email); err != nil {
 		return User{}, err
 	}
 	u, err := s.users.Consistent().Get(ctx, EmailKey(email))
@@ -121,14 +139,43 @@ func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
 	} else if err != nil {
 		return User{}, err
 	}
-	ok, err := u.Password.matches(secret)
-	if err != nil {
+	ok, err := u.Password.matches(l.Password)
+	switch {
+	case err != nil:
 		return User{}, err
-	}
-	if !ok {
+	case !ok:
 		return User{}, ErrLogin
+	case u.Unverified:
+		return s.verify(ctx, u, l.Code)
 	}
 	return u, nil
+}
+
+// countLogIn counts an attempt to log in. One that is refused for its client does not
+// count for the e-mail, so that a single client does not keep the user out.
+func (s *Shop) countLogIn(ctx context.Context, client, email string) error {
+	if err := s.Admit(ctx, client); err != nil {
+		return err
+	}
+	if err := s.count(ctx, logInsOfClient, email, client); err != nil {
+		return err
+	}
+	return s.count(ctx, logIns, email)
+}
+
+// verify returns the user, whose e-mail is verified by a code.
+func (s *Shop) verify(ctx context.Context, u User, text string) (User, error) {
+	c, err := s.codeOf(ctx, text)
+	if err == nil && c.UserID != u.ID {
+		err = ErrCode
+	}
+	if err == nil {
+		u, err = s.redeem(ctx, c, func(*User) {})
+	}
+	if errors.Is(err, ErrCode) {
+		err = ErrLogin
+	}
+	return u, err
 }
 
 // validName reports whether people can read a name.
@@ -141,6 +188,17 @@ func validName(name string) bool {
 // UserByID returns a user. A missing one is [table.ErrNotFound].
 func (s *Shop) UserByID(ctx context.Context, id string) (User, error) {
 	return s.users.Get(ctx, UserKey(id))
+}
+
+// UserOf returns the user whose session is of a generation. It reads consistently: a
+// session ends with a new password, and a role counts at once. A missing user and another
+// generation are [table.ErrNotFound].
+func (s *Shop) UserOf(ctx context.Context, id string, generation int) (User, error) {
+	u, err := s.users.Consistent().Get(ctx, UserKey(id))
+	if err == nil && u.Generation != generation {
+		err = fmt.Errorf("session: %w", table.ErrNotFound)
+	}
+	return u, err
 }
 
 // SetRole gives the user with that e-mail a role. by is the acting user, for
@@ -168,14 +226,15 @@ func (s *Shop) SetRole(ctx context.Context, by, email string, role Role) (User, 
 	})
 }
 
-// ChangeEmail gives a user another e-mail: the item under the old one is deleted
-// and one under the new one created, in one transaction with the profile.
+// ChangeEmail gives a user another e-mail, which is not verified: the item under the old
+// one is deleted and one under the new one created, in one transaction with the profile.
 func (s *Shop) ChangeEmail(ctx context.Context, userID, email string) (User, error) {
 	email, err := normalEmail(email)
 	if err != nil {
 		return User{}, err
 	}
 	u, err := s.users.Update(ctx, UserKey(userID), func(u *User) error {
+		u.Unverified = u.Unverified || u.Email != email
 		u.Email, u.ChangedBy = email, u.ID
 		return nil
 	})

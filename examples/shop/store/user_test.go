@@ -14,9 +14,9 @@ import (
 func TestLoginIsByEmailAndPassword(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	ana := check.Must(s.SignUp(t.Context(), User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret-1"))(t)
+	ana := signUp(t, s, User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret-1")
 
-	got := check.Must(s.LogIn(t.Context(), "ANA@example.com", "secret-1"))(t)
+	got := check.Must(logIn(t, s, "ANA@example.com", "secret-1"))(t)
 	check.Equal(t, "the user", got, ana)
 	for name, login := range map[string][2]string{
 		"wrong password": {"ana@example.com", "Secret-1"},
@@ -25,7 +25,7 @@ func TestLoginIsByEmailAndPassword(t *testing.T) {
 		"no e-mail":      {"", ""},
 		"id for e-mail":  {"u-ana", "secret-1"},
 	} {
-		if u, err := s.LogIn(t.Context(), login[0], login[1]); !errors.Is(err, ErrLogin) {
+		if u, err := logIn(t, s, login[0], login[1]); !errors.Is(err, ErrLogin) {
 			t.Errorf("%s: user %q, error %v", name, u.ID, err)
 		}
 	}
@@ -36,8 +36,8 @@ func TestALoginSeesWhatWasWrittenBefore(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
-	check.Must(s.SignUp(t.Context(), User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "correct horse"))(t)
-	check.Must(s.LogIn(t.Context(), "ana@example.com", "correct horse"))(t)
+	signUp(t, s, User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "correct horse")
+	check.Must(logIn(t, s, "ana@example.com", "correct horse"))(t)
 	for _, read := range faults.Requests("GetItem") {
 		if !bytes.Contains(read.Body, []byte(`"ConsistentRead":true`)) {
 			t.Errorf("a read that may lag: %s", read.Body)
@@ -68,7 +68,7 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 			t.Errorf("sign-up %d: %v", i, err)
 		}
 	}
-	got := check.Must(s.LogIn(t.Context(), "ana@example.com", "secret-1"))(t)
+	got := check.Must(s.LogIn(t.Context(), Login{Email: "ana@example.com", Password: "secret-1", Code: codeFor(t, s, "ana@example.com"), Client: "a"}))(t)
 	if got.ID != winner {
 		t.Errorf("%q logs in, %q has signed up", got.ID, winner)
 	}
@@ -94,13 +94,15 @@ func TestAChangedEmailFreesTheOldOne(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for id, email := range map[string]string{"u-ana": "ana@example.com", "u-bruno": "bruno@example.com"} {
-		check.Must(s.SignUp(t.Context(), User{ID: id, Email: email, Name: "Ana"}, "secret-1"))(t)
+		signUp(t, s, User{ID: id, Email: email, Name: "Ana"}, "secret-1")
 	}
+	old := codeFor(t, s, "ana@example.com")
 	check.Is(t, check.Err(s.ChangeEmail(t.Context(), "u-ana", "Bruno@example.com")), ErrEmailTaken, "to the e-mail of another user")
 	check.Must(s.ChangeEmail(t.Context(), "u-ana", "ana@example.org"))(t)
-	check.Is(t, check.Err(s.LogIn(t.Context(), "ana@example.com", "secret-1")), ErrLogin, "login by the old e-mail")
-	if u, err := s.LogIn(t.Context(), "ana@example.org", "secret-1"); err != nil || u.ID != "u-ana" {
-		t.Errorf("login by the new e-mail: user %q, error %v", u.ID, err)
-	}
+	check.Is(t, check.Err(logIn(t, s, "ana@example.com", "secret-1")), ErrLogin, "login by the old e-mail")
+	check.Is(t, check.Err(logIn(t, s, "ana@example.org", "secret-1")), ErrLogin, "login by the new e-mail, not verified")
+	check.Is(t, check.Err(s.SetPassword(t.Context(), old, "secret-2")), ErrCode, "the code of a mail to the old e-mail")
+	u := check.Must(s.LogIn(t.Context(), Login{Email: "ana@example.org", Password: "secret-1", Code: codeFor(t, s, "ana@example.org"), Client: "a"}))(t)
+	check.Equal(t, "login by the new e-mail", u.ID, "u-ana")
 	check.Must(s.SignUp(t.Context(), User{ID: "u-other", Email: "ana@example.com", Name: "Ana"}, "secret-1"))(t)
 }

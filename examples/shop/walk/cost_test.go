@@ -52,8 +52,9 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 	s := check.Must(store.New(tbl, 1))(t)
 	check.OK(t, demo.Seed(ctx, s))
 	at := demo.Opening
+	anas := store.Login{Email: demo.Users[0].Email, Password: demo.Password, Client: client}
 	check.OK(t, s.AddToCart(ctx, "u-ana", "p-bowl", 1, at), s.AddToCart(ctx, "u-ana", "p-lamp", 1, at))
-	check.OK(t, check.Err(s.LogIn(ctx, demo.Users[0].Email, demo.Password))) // the first one of a window creates the count
+	check.OK(t, check.Err(s.LogIn(ctx, anas))) // the first one of a window creates the count
 	found := func(n int, err error) error {
 		if err == nil && n == 0 {
 			err = table.ErrNotFound
@@ -68,8 +69,18 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 		{"sign up", func() error {
 			return check.Err(s.SignUp(ctx, store.User{ID: "u-carla", Email: "carla@example.com", Name: "Carla", CreatedAt: at}, demo.Password))
 		}},
-		{"log in", func() error { return check.Err(s.LogIn(ctx, demo.Users[0].Email, demo.Password)) }},
+		{"mail a code", func() error { _, _, err := s.NewCode(ctx, demo.Users[1].Email); return err }},
+		{"set a password", func() error {
+			_, code, err := s.NewCode(ctx, demo.Users[1].Email)
+			if err != nil {
+				return err
+			}
+			spent = units{}
+			return check.Err(s.SetPassword(ctx, code, demo.Password))
+		}},
+		{"log in", func() error { return check.Err(s.LogIn(ctx, anas)) }},
 		{"user by id", func() error { return check.Err(s.UserByID(ctx, "u-ana")) }},
+		{"user of a session, with each request of a user", func() error { return check.Err(s.UserOf(ctx, "u-ana", 0)) }},
 		{"the categories", func() error { return check.Err(s.Categories(ctx)) }},
 		{"category by slug", func() error { return check.Err(s.CategoryBySlug(ctx, "home")) }},
 		{"20 products of a category", func() error {
@@ -78,6 +89,7 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 		}},
 		{"20 products by name", func() error { p, err := s.SearchProducts(ctx, "desk", 20, ""); return found(len(p.Items), err) }},
 		{"20 of all active products, of 3 categories", func() error { p, err := s.ActiveProducts(ctx, 20, ""); return found(len(p.Items), err) }},
+		{"20 inactive products", func() error { p, err := s.InactiveProducts(ctx, 20, ""); return found(len(p.Items), err) }},
 		{"one product", func() error { return check.Err(s.ProductByID(ctx, "p-lamp")) }},
 		{"change a price", func() error {
 			return check.Err(s.ChangeProduct(ctx, demo.Shopkeeper, "p-desk", func(p *store.Product) error { p.Price++; return nil }))
@@ -111,6 +123,7 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 			return check.Err(s.Advance(ctx, demo.Shopkeeper, p.Items[0].ID, store.Paid))
 		}},
 		{"audits of a product", func() error { return check.Err(s.AuditsByEntity(ctx, store.ProductType, "p-lamp", 20, "")) }},
+		{"20 notifications of low stock", func() error { return check.Err(s.LowStocks(ctx, 20, "")) }},
 		{"audits of a day", func() error { return check.Err(s.AuditsByDay(ctx, demo.Opening, 20, "")) }},
 	} {
 		spent = units{}

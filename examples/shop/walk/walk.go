@@ -84,22 +84,25 @@ func (w walk) spent() {
 	w.Line("  requests %d, units %g", requests, units)
 }
 
+// client is the network address of the client in the walk.
+const client = "203.0.113.7"
+
 func (w walk) login(ctx context.Context) error {
 	w.Title("1. Login by e-mail, and a user by id")
-	u, err := w.LogIn(ctx, "Ana@Example.com", demo.Password)
+	u, err := w.LogIn(ctx, store.Login{Email: "Ana@Example.com", Password: demo.Password, Client: client})
 	if err != nil {
 		return err
 	}
 	w.at("read", store.EmailKey(u.Email))
 	w.Rows(fmt.Sprintf("%s\t%s\t%s\t%s", u.ID, u.Name, u.Email, u.Role))
-	w.Line("  The attempt is counted, then the user is read.")
+	w.Line("  The attempt is counted for the client, for both, and for the e-mail; then the user is read.")
 	w.spent()
 	w.at("read", store.UserKey(u.ID))
 	if _, err := w.UserByID(ctx, u.ID); err != nil {
 		return err
 	}
 	w.Cost("read", 1)
-	_, err = w.LogIn(ctx, "ana@example.com", "guessed")
+	_, err = w.LogIn(ctx, store.Login{Email: "ana@example.com", Password: "guessed", Client: client})
 	if err := expect(err, store.ErrLogin); err != nil {
 		return err
 	}

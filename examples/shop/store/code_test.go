@@ -1,0 +1,111 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/table"
+)
+
+func TestANewUserLogsInWithACodeOnceAndWithoutOneThen(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for _, name := range []string{"ana", "ben"} {
+		check.Must(s.SignUp(t.Context(), User{ID: name, Email: name + "@example.com", Name: name}, "secret-1"))(t)
+	}
+	text, other := codeFor(t, s, " ANA@example.com"), codeFor(t, s, "ben@example.com")
+	for what, l := range map[string]Login{
+		"no code":               {Password: "secret-1"},
+		"another code":          {Password: "secret-1", Code: strings.Repeat("A", 26)},
+		"a code of another one": {Password: "secret-1", Code: other},
+		"no password":           {Code: text},
+	} {
+		l.Email, l.Client = "ana@example.com", "a"
+		check.Is(t, check.Err(s.LogIn(t.Context(), l)), ErrLogin, what)
+	}
+	u := check.Must(s.LogIn(t.Context(), Login{Email: "ana@example.com", Password: "secret-1", Code: text, Client: "a"}))(t)
+	check.Equal(t, "unverified", u.Unverified, false)
+	check.Must(logIn(t, s, "ana@example.com", "secret-1"))(t)
+	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "secret-2")), ErrCode, "a used code")
+	check.Is(t, check.Err(logIn(t, s, "ben@example.com", "secret-1")), ErrLogin)
+}
+
+func TestANewPasswordEndsSessionsAndCodes(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	before := signUp(t, s, User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "secret-1")
+	text, spare := codeFor(t, s, "ana@example.com"), codeFor(t, s, "ana@example.com")
+	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "short")), ErrPassword)
+	check.Must(s.UserOf(t.Context(), "ana", before.Generation))(t)
+	after := check.Must(s.SetPassword(t.Context(), text, "secret-2"))(t)
+	check.Must(s.UserOf(t.Context(), "ana", after.Generation))(t)
+	check.Is(t, check.Err(s.UserOf(t.Context(), "ana", before.Generation)), table.ErrNotFound, "an earlier session")
+	for _, used := range []string{text, spare} {
+		check.Is(t, check.Err(s.SetPassword(t.Context(), used, "secret-3")), ErrCode)
+	}
+	check.Is(t, check.Err(logIn(t, s, "ana@example.com", "secret-1")), ErrLogin)
+	check.Must(logIn(t, s, "ana@example.com", "secret-2"))(t)
+}
+
+// Who has signed up with the e-mail of somebody else loses it to its owner.
+func TestTheOwnerOfAnEmailGetsTheUser(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	check.Must(s.SignUp(t.Context(), User{ID: "mallory", Email: "ana@example.com", Name: "Mallory"}, "mallorys"))(t)
+	u := check.Must(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-1"))(t)
+	check.Equal(t, "unverified", u.Unverified, false)
+	check.Must(logIn(t, s, "ana@example.com", "secret-1"))(t)
+	check.Is(t, check.Err(logIn(t, s, "ana@example.com", "mallorys")), ErrLogin)
+}
+
+func TestOf16UsesOfACodeOneSucceeds(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	signUp(t, s, User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "secret-1")
+	text := codeFor(t, s, "ana@example.com")
+	used := 0
+	for _, err := range check.Errors(16, func(int) error { return check.Err(s.SetPassword(t.Context(), text, "secret-2")) }) {
+		if err == nil {
+			used++
+		} else if !errors.Is(err, ErrCode) && !errors.Is(err, table.ErrConflict) {
+			t.Error(err)
+		}
+	}
+	check.Equal(t, "uses", used, 1)
+	check.Equal(t, "generation", check.Must(logIn(t, s, "ana@example.com", "secret-2"))(t).Generation, 1)
+}
+
+func TestACodeExpiresAndIsStoredNowhere(t *testing.T) {
+	t.Parallel()
+	clock := check.NewClock(noon)
+	s := openAt(t, clock.Now)
+	signUp(t, s, User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "secret-1")
+	text := codeFor(t, s, "ana@example.com")
+	stored := check.Must(json.Marshal(generated.Stored(t, s.table)))(t)
+	check.Equal(t, "the code is stored", strings.Contains(string(stored), text), false)
+	check.Equal(t, "its hash is stored", strings.Contains(string(stored), hashOf(text)), true)
+	clock.Pass(codeLife)
+	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "secret-2")), ErrCode)
+}
+
+func TestMailsToAnEmailHaveALimit(t *testing.T) {
+	t.Parallel()
+	clock := check.NewClock(noon)
+	s := openAt(t, clock.Now)
+	check.Must(s.SignUp(t.Context(), User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "secret-1"))(t)
+	for range mails.most {
+		codeFor(t, s, "ana@example.com")
+		_, _, err := s.NewCode(t.Context(), "none@example.com")
+		check.Is(t, err, table.ErrNotFound)
+	}
+	for _, email := range []string{"ana@example.com", "none@example.com"} {
+		_, _, err := s.NewCode(t.Context(), email)
+		check.Is(t, err, ErrAttempts, email)
+	}
+	clock.Pass(attemptWindow)
+	codeFor(t, s, "ana@example.com")
+}
