@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -18,9 +16,6 @@ import (
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table"
 )
-
-// sweepEvery is how often the objects are swept.
-const sweepEvery = time.Hour
 
 // develop serves the API with a local engine, a directory for objects, the consumer of
 // the stream, and its own token issuer, which trusts everybody.
@@ -57,35 +52,14 @@ func develop(ctx context.Context, r program.Run) (err error) {
 		}
 		a := &api.API{Store: s, Auth: verifier, Log: r.Log}
 		handler := a.Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
-		return program.WithReader(ctx, func(ctx context.Context) error { return background(ctx, s, client, r.Log) }, func(ctx context.Context) error {
+		router, err := s.Router()
+		if err != nil {
+			return err
+		}
+		return withBackground(ctx, s, program.Reader("blog", router, client, r.Log), r.Log, func(ctx context.Context) error {
 			return r.ServeLocally(ctx, handler, auth.Warning, welcome)
 		})
 	})
-}
-
-// background reads the stream and sweeps the objects until the context ends.
-func background(ctx context.Context, s *store.Store, client *dynamodb.Client, log *slog.Logger) error {
-	router, err := s.Router()
-	if err != nil {
-		return err
-	}
-	reading, stop := context.WithCancel(ctx)
-	defer stop()
-	failed := make(chan error, 1)
-	go func() { failed <- program.Reader("blog", router, client, log).Run(reading) }()
-	for tick := time.NewTicker(sweepEvery); ; {
-		if deleted, err := s.Sweep(ctx, time.Now()); err != nil {
-			log.Error("sweep", slog.String("error", err.Error()))
-		} else if deleted > 0 {
-			log.Info("sweep", slog.Int("deleted", deleted))
-		}
-		select {
-		case err := <-failed:
-			tick.Stop()
-			return err
-		case <-tick.C:
-		}
-	}
 }
 
 // welcome is printed with the address of the server.

@@ -11,7 +11,11 @@
 //
 //	go run . -walk
 //
-// Both use a local DynamoDB engine, which they start and if need be install, or the one
+// It serves a table and a bucket of AWS, by the settings of the environment:
+//
+//	go run . -serve
+//
+// The others use a local DynamoDB engine, which they start and if need be install, or the one
 // that AWS_ENDPOINT_URL_DYNAMODB names.
 package main
 
@@ -23,6 +27,8 @@ var service = program.Service{
 	Name: blog.Name, Table: blog.Table, Data: "`directory` that keeps the table and the objects",
 	Modes: []program.Mode{
 		{Flag: program.DevFlag, Usage: program.DevUsage, Run: develop},
+		{Flag: "serve", Usage: program.ServeUsage + ", with the consumer of its stream and the sweep", Run: serve},
+		{Flag: "serve-api", Usage: "as -serve, without consumer and sweep, which are functions then", Run: serveAPI},
 		{Flag: "walk", Usage: program.WalkUsage, Run: blog.Walk},
 	},
 }

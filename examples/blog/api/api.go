@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -34,8 +35,14 @@ const (
 type API struct {
 	Store *store.Store
 	Auth  auth.Authenticator
-	Log   *slog.Logger
+	// Keys is called before a list is read, and makes sure that the cursors' keys are the
+	// current ones. Nil means that they never change.
+	Keys func(context.Context) error
+	Log  *slog.Logger
 }
+
+// errKeys means that there are no keys for cursors at the moment.
+var errKeys = errors.New("no cursor keys")
 
 // endpoint serves a request of a user.
 type endpoint func(w http.ResponseWriter, r *http.Request, user string) error
@@ -111,6 +118,7 @@ var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(store.ErrNoFolder, http.StatusNotFound, "no_folder", "there is no such folder"),
 	httpapi.On(store.ErrInside, http.StatusConflict, "inside", "a folder cannot be moved into itself"),
 	httpapi.On(store.ErrRoot, http.StatusNotFound, "not_found", nothing),
+	httpapi.Later(errKeys),
 }, httpapi.Library())
 
 const (
@@ -180,7 +188,14 @@ func content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // list writes a page of a query.
-func list[T, U any](w http.ResponseWriter, r *http.Request, q table.Query, read func(context.Context, table.Query) (table.Page[T], error), of func(T) U) error {
+func list[T, U any](
+	a *API, w http.ResponseWriter, r *http.Request, q table.Query, read func(context.Context, table.Query) (table.Page[T], error), of func(T) U,
+) error {
+	if a.Keys != nil {
+		if err := a.Keys(r.Context()); err != nil {
+			return fmt.Errorf("%w: %w", errKeys, err)
+		}
+	}
 	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[T], error) {
 		q.Limit, q.After = limit, after
 		return read(ctx, q)

@@ -62,7 +62,7 @@ func (a *API) listFolder(w http.ResponseWriter, r *http.Request, user string) er
 	if r.URL.Query().Get("depth") == "all" {
 		q = store.TreeQuery(user, path)
 	}
-	return list(w, r, q, a.Store.Nodes.Query, nodeOf)
+	return list(a, w, r, q, a.Store.Nodes.Query, nodeOf)
 }
 
 // move gives a folder or a file the path of the request.
@@ -85,7 +85,7 @@ func (a *API) listFiles(w http.ResponseWriter, r *http.Request, user string) err
 	if r.URL.Query().Get("by") == "size" {
 		q = store.FilesBySizeQuery(user, folder)
 	}
-	return list(w, r, q, a.Store.Files.Query, fileOf)
+	return list(a, w, r, q, a.Store.Files.Query, fileOf)
 }
 
 func (a *API) getFile(w http.ResponseWriter, r *http.Request, user string) error {

@@ -25,7 +25,7 @@ func membershipOf(m store.Membership) membership {
 }
 
 func (a *API) listGroups(w http.ResponseWriter, r *http.Request, user string) error {
-	return list(w, r, store.GroupsQuery(user), a.Store.Memberships.Query, membershipOf)
+	return list(a, w, r, store.GroupsQuery(user), a.Store.Memberships.Query, membershipOf)
 }
 
 type group struct {
@@ -131,7 +131,7 @@ func (a *API) listMembers(w http.ResponseWriter, r *http.Request, user string) e
 	if err != nil {
 		return err
 	}
-	return list(w, r, store.MembersQuery(m.GroupID), a.Store.Memberships.Query, membershipOf)
+	return list(a, w, r, store.MembersQuery(m.GroupID), a.Store.Memberships.Query, membershipOf)
 }
 
 // getMembership is for the member.

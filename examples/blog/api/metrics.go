@@ -56,5 +56,5 @@ func (a *API) listPoints(w http.ResponseWriter, r *http.Request, user string) er
 	if err != nil {
 		return err
 	}
-	return list(w, r, store.PointsQuery(user, r.PathValue("name"), from, to), a.Store.Points.Query, pointOf)
+	return list(a, w, r, store.PointsQuery(user, r.PathValue("name"), from, to), a.Store.Points.Query, pointOf)
 }

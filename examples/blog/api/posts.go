@@ -53,15 +53,15 @@ func commentOf(c store.Comment) comment {
 }
 
 func (a *API) listOwnPosts(w http.ResponseWriter, r *http.Request, user string) error {
-	return list(w, r, store.PostsQuery(user), a.Store.Posts.Query, postOf)
+	return list(a, w, r, store.PostsQuery(user), a.Store.Posts.Query, postOf)
 }
 
 func (a *API) listOwnComments(w http.ResponseWriter, r *http.Request, user string) error {
-	return list(w, r, store.CommentsByAuthorQuery(user), a.Store.Comments.Query, commentOf)
+	return list(a, w, r, store.CommentsByAuthorQuery(user), a.Store.Comments.Query, commentOf)
 }
 
 func (a *API) listPublished(w http.ResponseWriter, r *http.Request, _ string) error {
-	return list(w, r, store.PublishedQuery(), a.Store.Posts.Query, postOf)
+	return list(a, w, r, store.PublishedQuery(), a.Store.Posts.Query, postOf)
 }
 
 // createPost stores a draft. Content over 64 KB is for putContent.
@@ -151,7 +151,7 @@ func (a *API) listComments(w http.ResponseWriter, r *http.Request, user string) 
 	if err != nil {
 		return err
 	}
-	return list(w, r, store.CommentsQuery(p.ID), a.Store.Comments.Query, commentOf)
+	return list(a, w, r, store.CommentsQuery(p.ID), a.Store.Comments.Query, commentOf)
 }
 
 func (a *API) createComment(w http.ResponseWriter, r *http.Request, user string) error {
