@@ -58,7 +58,7 @@ func (a *app) serveLocally(ctx context.Context, r program.Run, client *dynamodb.
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	model, err := readmodel.Open(ctx, db)
+	model, err := readmodel.Open(ctx, db, cursors)
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func (a *app) serveLocally(ctx context.Context, r program.Run, client *dynamodb.
 	if err := model.Rebuild(ctx, fmt.Sprint("p", time.Now().UnixNano()), service.Replay(ctx)); err != nil {
 		return err
 	}
-	system := func(context.Context) (api.System, error) { return api.System{Service: service, Model: model}, nil }
-	handler := api.New(system, verifier, r.Log, &a.options).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
+	keys := func(context.Context) error { return nil }
+	handler := api.New(service, model, keys, verifier, r.Log, &a.options).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
 	reader := func(name string, router *stream.Router) (stream.Reader, error) {
 		read := program.Reader(name, router, client, r.Log)
 		// A killed process keeps the stream for half a minute. This one reads it from its

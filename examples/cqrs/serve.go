@@ -27,7 +27,7 @@ func (a *app) serve(ctx context.Context, r program.Run) (err error) {
 		return err
 	}
 	return withModel(ctx, system, func(model *readmodel.Model) error {
-		handler, open, err := system.API(model, &a.options)
+		handler, keys, err := system.API(model, &a.options)
 		if err != nil {
 			return fmt.Errorf("%w (-%s does without)", err, program.DevFlag)
 		}
@@ -35,8 +35,7 @@ func (a *app) serve(ctx context.Context, r program.Run) (err error) {
 		if err := core.Schema(r.Table).Verify(ctx, system.Client); err != nil {
 			return err
 		}
-		opened, err := open(ctx)
-		if err != nil {
+		if err := keys(ctx); err != nil {
 			return err
 		}
 		reader := func(name string, router *stream.Router) (stream.Reader, error) {
@@ -45,11 +44,11 @@ func (a *app) serve(ctx context.Context, r program.Run) (err error) {
 			return read, nil
 		}
 		if _, err := model.Active(ctx); errors.Is(err, readmodel.ErrNotBuilt) {
-			if err := model.Rebuild(ctx, "p1", opened.Service.Replay(ctx)); err != nil {
+			if err := model.Rebuild(ctx, "p1", system.Service.Replay(ctx)); err != nil {
 				return err
 			}
 		}
-		return follow(ctx, opened.Service, model, reader, r.Log, func(ctx context.Context) error {
+		return follow(ctx, system.Service, model, reader, r.Log, func(ctx context.Context) error {
 			return r.Serve(ctx, handler.Handler(nil))
 		})
 	})
@@ -99,12 +98,8 @@ func rebuild(ctx context.Context, r program.Run) error {
 	if err != nil {
 		return err
 	}
-	service, err := system.Service()
-	if err != nil {
-		return err
-	}
 	return withModel(ctx, system, func(model *readmodel.Model) error {
-		return model.Rebuild(ctx, r.Value, service.Replay(ctx))
+		return model.Rebuild(ctx, r.Value, system.Service.Replay(ctx))
 	})
 }
 
@@ -114,9 +109,5 @@ func repair(ctx context.Context, r program.Run) error {
 	if err != nil {
 		return err
 	}
-	service, err := system.Service()
-	if err != nil {
-		return err
-	}
-	return service.Repair(ctx)
+	return system.Service.Repair(ctx)
 }

@@ -7,7 +7,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -72,12 +71,8 @@ func Routes(relational bool) (patterns []string) {
 	return patterns
 }
 
-// System is what the API serves. A function that serves the endpoints of one of them only
-// needs no other.
-type System struct {
-	Service *core.Service
-	Model   *readmodel.Model
-}
+// CursorKeys sees to it that cursors are sealed and opened with the current keys.
+type CursorKeys func(context.Context) error
 
 // Options are what an [API] can do without.
 type Options struct {
@@ -87,16 +82,21 @@ type Options struct {
 
 // API is the system behind HTTP. Get one from [New].
 type API struct {
-	system func(context.Context) (System, error)
-	guard  auth.Guard
-	log    *slog.Logger
+	service *core.Service
+	model   *readmodel.Model
+	keys    CursorKeys
+	guard   auth.Guard
+	log     *slog.Logger
 	Options
 }
 
-// New returns the API of what system returns for a request. Requests are logged to log.
+// New returns the API of a service and its read model, which is nil if no relational
+// endpoint is served. Keys is called before each list is read. Requests are logged to log.
 // Options may be nil.
-func New(system func(context.Context) (System, error), by auth.Authenticator, log *slog.Logger, options *Options) *API {
-	a := &API{system: system, guard: auth.Guard{By: by}, log: log}
+func New(
+	service *core.Service, model *readmodel.Model, keys CursorKeys, by auth.Authenticator, log *slog.Logger, options *Options,
+) *API {
+	a := &API{service: service, model: model, keys: keys, guard: auth.Guard{By: by}, log: log}
 	if options != nil {
 		a.Options = *options
 	}
@@ -107,8 +107,8 @@ func New(system func(context.Context) (System, error), by auth.Authenticator, lo
 type call struct {
 	*http.Request
 	w      http.ResponseWriter
+	api    *API
 	tenant core.Tenant
-	model  *readmodel.Model
 	// name is the name of the tenant, for the read model.
 	name string
 }
@@ -144,15 +144,8 @@ func (a *API) call(w http.ResponseWriter, r *http.Request, roles ...string) (cal
 	if err != nil {
 		return call{}, err
 	}
-	system, err := a.system(r.Context())
-	if err != nil {
-		return call{}, fmt.Errorf("%w: %w", errUnavailable, err)
+	caller := core.Caller{
+		Tenant: identity.Tenant, User: identity.User, IP: addressOf(r, a.Proxies), Source: r.Pattern, RequestID: key,
 	}
-	c := call{Request: r, w: w, model: system.Model, name: identity.Tenant}
-	if system.Service != nil {
-		c.tenant = system.Service.As(core.Caller{
-			Tenant: identity.Tenant, User: identity.User, IP: addressOf(r, a.Proxies), Source: r.Pattern, RequestID: key,
-		})
-	}
-	return c, nil
+	return call{Request: r, w: w, api: a, tenant: a.service.As(caller), name: identity.Tenant}, nil
 }

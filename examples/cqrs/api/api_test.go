@@ -346,6 +346,9 @@ func TestListsHavePages(t *testing.T) {
 		ana.is(t, http.StatusBadRequest, path+"&lastKey=nonsense", "")
 		ana.is(t, http.StatusBadRequest, path+"&limit=0", "")
 	}
+	a.noKeys.Store(true)
+	check.Equal(t, "without keys", decode(t, ana.is(t, http.StatusServiceUnavailable, "/tasks", "")).Error.Code, "unavailable")
+	a.noKeys.Store(false)
 	next := decode(t, ana.is(t, http.StatusOK, "/search?name=desk&limit=1", "")).LastKey
 	ana.is(t, http.StatusBadRequest, "/search?name=des&lastKey="+url.QueryEscape(next), "")
 }

@@ -15,8 +15,8 @@ import (
 // errNoTenant means that the user of a request belongs to no tenant.
 var errNoTenant = errors.New("the token names no tenant")
 
-// errUnavailable means that what the API serves cannot be opened now.
-var errUnavailable = errors.New("the system is unavailable")
+// errNoKeys means that there are no cursor keys for now.
+var errNoKeys = errors.New("there are no cursor keys")
 
 // invalid returns what a client gets to see of an invalid request.
 func invalid(err error) *httpapi.Failure {
@@ -35,7 +35,7 @@ var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(core.ErrNotRunning, http.StatusConflict, "not_running", "the task is not running"),
 	httpapi.On(core.ErrUsedUp, http.StatusConflict, "used_up", "there are no numbers left"),
 	httpapi.On(table.ErrStale, http.StatusConflict, "version_conflict", "the record is at another version; read it again"),
-	httpapi.Later(errUnavailable),
+	httpapi.Later(errNoKeys),
 	httpapi.Later(readmodel.ErrNotBuilt),
 	httpapi.Later(table.ErrConflict),
 }, httpapi.Library())

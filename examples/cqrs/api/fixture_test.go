@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/singletable/singletable/examples/cqrs/api"
@@ -34,7 +36,8 @@ type app struct {
 	*httptest.Server
 	log    *check.Log
 	faults *tabletest.Faults
-	files  string // the directory of imports
+	files  string      // the directory of imports
+	noKeys atomic.Bool // of cursors
 }
 
 func newApp(t *testing.T) *app {
@@ -46,7 +49,7 @@ func newApp(t *testing.T) *app {
 	behind := check.Must(table.New(tabletest.Client(t, a.faults.Install), tbl.Schema(), &table.Options{Cursors: codec}))(t)
 	service := check.Must(core.New(tbl, &core.Options{Files: files.Directory(a.files)}))(t)
 	db := check.Must(readmodel.Connect(t.Context(), filepath.Join(t.TempDir(), "readmodel.db")))(t)
-	model := check.Must(readmodel.Open(t.Context(), db))(t)
+	model := check.Must(readmodel.Open(t.Context(), db, codec))(t)
 	check.OK(t, model.Rebuild(t.Context(), "v1", service.Replay(t.Context())))
 
 	ctx, end := context.WithCancel(t.Context())
@@ -57,8 +60,14 @@ func newApp(t *testing.T) *app {
 	}
 	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
 	log := slog.New(slog.NewJSONHandler(a.log, nil))
-	system := api.System{Service: check.Must(core.New(behind, &core.Options{Files: files.Directory(a.files)}))(t), Model: model}
-	a.Server = httptest.NewServer(api.New(func(context.Context) (api.System, error) { return system, nil }, verifier, log, nil).Handler(nil))
+	before := check.Must(core.New(behind, &core.Options{Files: files.Directory(a.files)}))(t)
+	keys := func(context.Context) error {
+		if a.noKeys.Load() {
+			return errors.New("the secret cannot be read")
+		}
+		return nil
+	}
+	a.Server = httptest.NewServer(api.New(before, model, keys, verifier, log, nil).Handler(nil))
 	t.Cleanup(func() {
 		a.Close()
 		end()

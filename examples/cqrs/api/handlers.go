@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,7 +14,16 @@ import (
 )
 
 // page returns the page that a request asks for.
-func page(c call) (httpapi.Page, error) { return httpapi.PageOf(c.Request, httpapi.DefaultLimit) }
+func page(c call) (httpapi.Page, error) {
+	p, err := httpapi.PageOf(c.Request, httpapi.DefaultLimit)
+	if err != nil {
+		return p, err
+	}
+	if err := c.api.keys(c.Context()); err != nil {
+		return p, fmt.Errorf("%w: %w", errNoKeys, err)
+	}
+	return p, nil
+}
 
 // query returns the parameters of a request. All but path are there once at most.
 func query(c call) (url.Values, error) {
@@ -342,7 +352,7 @@ func search(c call) error {
 	if err != nil {
 		return err
 	}
-	records, err := c.model.Search(c.Context(), c.name, q.Get("name"), p.Limit, p.After)
+	records, err := c.api.model.Search(c.Context(), c.name, q.Get("name"), p.Limit, p.After)
 	return pageOf(c, records, err, func(r readmodel.Record) found {
 		return found{r.ID, r.Type, r.Code, r.Name, r.Version, r.Attributes}
 	})
@@ -356,6 +366,6 @@ type count struct {
 }
 
 func counts(c call) error {
-	all, err := c.model.Counts(c.Context(), c.name)
+	all, err := c.api.model.Counts(c.Context(), c.name)
 	return pageOf(c, table.Page[readmodel.Count]{Items: all}, err, func(n readmodel.Count) count { return count(n) })
 }

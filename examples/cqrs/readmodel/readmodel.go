@@ -42,22 +42,11 @@ type Model struct {
 }
 
 // Open returns the read model of a database, whose tables it creates if they are missing.
-// Cursors of its pages are good for this process only: see [Model.With].
-func Open(ctx context.Context, db *sql.DB) (*Model, error) {
-	cursors, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
-	if err != nil {
-		return nil, err
-	}
+// Cursors seals the cursors of its pages.
+func Open(ctx context.Context, db *sql.DB, cursors *paginate.Codec) (*Model, error) {
 	_, postgres := db.Driver().(*stdlib.Driver)
 	m := &Model{db: db, postgres: postgres, cursors: cursors}
 	return m, m.change(ctx, `CREATE TABLE IF NOT EXISTS projections (name TEXT PRIMARY KEY, active INTEGER NOT NULL)`)
-}
-
-// With returns the model with other keys for its cursors.
-func (m *Model) With(cursors *paginate.Codec) *Model {
-	other := *m
-	other.cursors = cursors
-	return &other
 }
 
 // The locks of transactions. SQLite has one writer at a time anyway. PostgreSQL fails when

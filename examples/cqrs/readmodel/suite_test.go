@@ -14,6 +14,7 @@ import (
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -38,7 +39,7 @@ func suite(t *testing.T, open func(testing.TB) *sql.DB) {
 // built returns a read model whose first projection has the versions.
 func built(t *testing.T, db *sql.DB, versions ...core.History) *readmodel.Model {
 	t.Helper()
-	m := check.Must(readmodel.Open(t.Context(), db))(t)
+	m := check.Must(readmodel.Open(t.Context(), db, paginate.Insecure()))(t)
 	check.OK(t, m.Rebuild(t.Context(), "v1", sequence(versions)))
 	return m
 }
@@ -161,7 +162,7 @@ func anyOrder(t *testing.T, open func(testing.TB) *sql.DB) {
 
 func rebuild(t *testing.T, open func(testing.TB) *sql.DB) {
 	db := open(t)
-	m := check.Must(readmodel.Open(t.Context(), db))(t)
+	m := check.Must(readmodel.Open(t.Context(), db, paginate.Insecure()))(t)
 	check.Is(t, check.Err(m.Search(t.Context(), "ACME", "", 1, "")), readmodel.ErrNotBuilt)
 	check.OK(t, m.Apply(t.Context(), version("ACME", "BEFORE", 1))) // into nothing; it is in the history
 	history := []core.History{version("ACME", "BEFORE", 1), version("ACME", "LAMP", 1), version("ACME", "LAMP", 2)}
@@ -233,7 +234,7 @@ func together(t *testing.T, open func(testing.TB) *sql.DB) {
 	db := open(t)
 	history := []core.History{version("ACME", "LAMP", 1), version("ACME", "LAMP", 2)}
 	check.Together(4, func(int) {
-		m, err := readmodel.Open(t.Context(), db)
+		m, err := readmodel.Open(t.Context(), db, paginate.Insecure())
 		if err == nil {
 			err = m.Rebuild(t.Context(), "v1", sequence(history))
 		}
@@ -241,6 +242,6 @@ func together(t *testing.T, open func(testing.TB) *sql.DB) {
 			t.Error(err)
 		}
 	})
-	m := check.Must(readmodel.Open(t.Context(), db))(t)
+	m := check.Must(readmodel.Open(t.Context(), db, paginate.Insecure()))(t)
 	check.Equal(t, "counts", check.Must(m.Counts(t.Context(), "ACME"))(t), []readmodel.Count{{"PRODUCT", 1, 2}})
 }

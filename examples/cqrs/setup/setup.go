@@ -41,37 +41,8 @@ const (
 	ImportBucket = "IMPORT_BUCKET"
 )
 
-// App is the system in the environment's AWS account. Its methods open the parts, and read
-// no more of the environment than they need.
-type App struct {
-	AWS    aws.Config
-	Client *dynamodb.Client
-
-	table   string
-	getenv  func(string) string
-	log     *slog.Logger
-	secrets *secretsmanager.Client
-	files   core.Files
-}
-
-// Open returns the system on a table. No request is sent.
-func Open(ctx context.Context, tableName string, getenv func(string) string, log *slog.Logger) (*App, error) {
-	sdk, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a := &App{
-		AWS: sdk, Client: dynamodb.NewFromConfig(sdk), table: tableName, getenv: getenv, log: log,
-		secrets: secretsmanager.NewFromConfig(sdk),
-	}
-	if bucket := getenv(ImportBucket); bucket != "" {
-		a.files = files.Bucket{Client: s3.NewFromConfig(sdk), Name: bucket}
-	}
-	return a, nil
-}
-
-// Service returns a service on a table. What its requests cost is logged with the HTTP
-// requests that they are for. Nil cursors are for a service without lists.
+// Service returns a service on a table. Cursors seals the cursors of its lists. What its
+// requests cost is logged with the HTTP requests that they are for.
 func Service(client table.Client, name string, files core.Files, cursors *paginate.Codec) (*core.Service, error) {
 	tbl, err := table.New(client, core.Schema(name), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
 	if err != nil {
@@ -80,16 +51,49 @@ func Service(client table.Client, name string, files core.Files, cursors *pagina
 	return core.New(tbl, &core.Options{Files: files})
 }
 
-// Service returns the service for all but lists.
-func (a *App) Service() (*core.Service, error) { return Service(a.Client, a.table, a.files, nil) }
+// App is the system in the environment's AWS account. Its methods open the parts, and read
+// no more of the environment than they need.
+type App struct {
+	AWS     aws.Config
+	Client  *dynamodb.Client
+	Service *core.Service
 
-// Model opens the database of the read model.
+	cursors *paginate.Codec
+	secrets *secretsmanager.Client
+	getenv  func(string) string
+	log     *slog.Logger
+}
+
+// Open returns the system on a table. No request is sent.
+func Open(ctx context.Context, name string, getenv func(string) string, log *slog.Logger) (*App, error) {
+	sdk, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Until API sets others.
+	cursors, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
+	if err != nil {
+		return nil, err
+	}
+	var bucket core.Files
+	if name := getenv(ImportBucket); name != "" {
+		bucket = files.Bucket{Client: s3.NewFromConfig(sdk), Name: name}
+	}
+	client := dynamodb.NewFromConfig(sdk)
+	service, err := Service(client, name, bucket, cursors)
+	return &App{
+		AWS: sdk, Client: client, Service: service,
+		cursors: cursors, secrets: secretsmanager.NewFromConfig(sdk), getenv: getenv, log: log,
+	}, err
+}
+
+// Model opens the read model and its database.
 func (a *App) Model(ctx context.Context) (*readmodel.Model, *sql.DB, error) {
 	db, err := a.database(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := readmodel.Open(ctx, db)
+	model, err := readmodel.Open(ctx, db, a.cursors)
 	return model, db, err
 }
 
@@ -105,9 +109,9 @@ func (a *App) database(ctx context.Context) (*sql.DB, error) {
 	return readmodel.ConnectPostgres(ctx, url.Get)
 }
 
-// API returns the API with a read model, and a function that opens what it serves. The model
-// is nil for a function that serves the table's endpoints only.
-func (a *App) API(model *readmodel.Model, options *api.Options) (*api.API, func(context.Context) (api.System, error), error) {
+// API returns the API with a read model, which may be nil, and what keeps its cursor keys
+// current. Options may be nil.
+func (a *App) API(model *readmodel.Model, options *api.Options) (*api.API, api.CursorKeys, error) {
 	pool, err := auth.ConfigFromEnv(a.getenv)
 	if err != nil {
 		return nil, nil, fmt.Errorf("without a user pool there is nobody to trust: %w", err)
@@ -121,20 +125,16 @@ func (a *App) API(model *readmodel.Model, options *api.Options) (*api.API, func(
 	if id == "" {
 		return nil, nil, fmt.Errorf("without a secret there are no cursor keys: not set: %s", CursorKeysSecret)
 	}
-	system := secret.Keep(a.secrets, id, func(text string) (s api.System, err error) {
+	current := secret.Keep(a.secrets, id, func(text string) (struct{}, error) {
 		keys, err := paginate.ParseKeys(text)
 		if err != nil {
-			return s, err
+			return struct{}{}, err
 		}
-		cursors, err := paginate.New(keys, nil)
-		if err != nil {
-			return s, err
-		}
-		if model != nil {
-			s.Model = model.With(cursors)
-		}
-		s.Service, err = Service(a.Client, a.table, a.files, cursors)
-		return s, err
+		return struct{}{}, a.cursors.SetKeys(keys)
 	}, &secret.Options{Log: a.log})
-	return api.New(system.Get, verifier, a.log, options), system.Get, nil
+	keys := func(ctx context.Context) error {
+		_, err := current.Get(ctx)
+		return err
+	}
+	return api.New(a.Service, model, keys, verifier, a.log, options), keys, nil
 }
