@@ -33,6 +33,7 @@ func service() program.Service {
 			{Flag: "walk", Usage: program.WalkUsage, Run: walk.Program.Walk},
 			{Flag: program.DevFlag, Usage: "serve for development on this machine only: a local engine, sample data, a new key, printed mails", Run: develop},
 			{Flag: "serve", Usage: program.ServeUsage, Run: s.serve},
+			{Flag: "create", Usage: "create the table if it is missing, and end", Run: create},
 			{Flag: "admin", Usage: "make the user with this `e-mail` an admin", Run: makeAdmin},
 		},
 		Flags: func(flags *flag.FlagSet) {
@@ -74,6 +75,14 @@ func (s *server) serve(ctx context.Context, r program.Run) error {
 	return withConsumers(ctx, shop, client, r.Log, listen)
 }
 
+func create(ctx context.Context, r program.Run) error {
+	client, err := clientOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	return store.Schema(r.Table).Ensure(ctx, client)
+}
+
 func makeAdmin(ctx context.Context, r program.Run) error {
 	client, err := open(ctx, r)
 	if err != nil {
@@ -89,9 +98,14 @@ func makeAdmin(ctx context.Context, r program.Run) error {
 // open returns a client of the table. A wrong table is found now, not by the first
 // request.
 func open(ctx context.Context, r program.Run) (*dynamodb.Client, error) {
-	client, name, err := setup.Client(ctx, func(string) string { return r.Table })
+	client, err := clientOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return client, store.Schema(name).Verify(ctx, client)
+	return client, store.Schema(r.Table).Verify(ctx, client)
+}
+
+func clientOf(ctx context.Context, r program.Run) (*dynamodb.Client, error) {
+	client, _, err := setup.Client(ctx, func(string) string { return r.Table })
+	return client, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -50,15 +51,21 @@ func startDev(t *testing.T, args ...string) served {
 	return s
 }
 
-// startServe starts the server with -serve on a table of an engine, as a process.
-func startServe(t *testing.T, engine *tabletest.Engine, table string) (served, *programtest.Server) {
+// command returns the program, in a mode, on a table of an engine.
+func command(t *testing.T, engine *tabletest.Engine, table string, args ...string) *exec.Cmd {
 	t.Helper()
 	o := engine.Client().Options()
 	credentials := check.Must(o.Credentials.Retrieve(t.Context()))(t)
-	cmd := programtest.Command(t.Context(), "-serve", "-addr", "127.0.0.1:0", "-endpoint", engine.Endpoint(), "-table", table)
+	cmd := programtest.Command(t.Context(), append([]string{"-endpoint", engine.Endpoint(), "-table", table}, args...)...)
 	cmd.Env = append(cmd.Env, "AWS_REGION="+o.Region, "AWS_ACCESS_KEY_ID="+credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+credentials.SecretAccessKey,
 		setup.KeyVariable+"=ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=", setup.MailFrom+"=shop@example.com")
-	p := programtest.Start(t, cmd, "listening on")
+	return cmd
+}
+
+// startServe starts the server with -serve on a table of an engine, as a process.
+func startServe(t *testing.T, engine *tabletest.Engine, table string) (served, *programtest.Server) {
+	t.Helper()
+	p := programtest.Start(t, command(t, engine, table, "-serve", "-addr", "127.0.0.1:0"), "listening on")
 	return served{url: p.URL}, p
 }
 
@@ -150,8 +157,9 @@ func TestAKilledServerHasLostNoOrder(t *testing.T) {
 	const pieces, customers, enough = 10_000, 4, 30
 	engine := programtest.Engine(t)
 	name := programtest.Table(t, "Shop")
-	spec := store.Schema(name)
-	check.OK(t, spec.Ensure(t.Context(), engine.Client()))
+	for range 2 { // the second one creates nothing
+		check.OK(t, command(t, engine, name, "-create").Run())
+	}
 	shop := check.Must(setup.Shop(engine.Client(), name, nil, demo.Rounds))(t)
 	check.OK(t, demo.Seed(t.Context(), shop))
 	check.OK(t, check.Err(shop.ChangeProduct(t.Context(), "eva", "p-bowl", func(p *store.Product) error { p.Stock = pieces; return nil })))

@@ -5,6 +5,7 @@ package browser
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os/exec"
@@ -16,7 +17,10 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/examples/shop/api"
 	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/mail"
 	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
@@ -29,8 +33,24 @@ const attack = `<img src=x onerror="window.attacked=1">`
 // tab is a tab of a browser with the page of a shop of its own.
 type tab struct {
 	context.Context
-	shop *store.Shop
-	url  string
+	shop  *store.Shop
+	mails *mails
+	url   string
+}
+
+// mails are the texts of the mails that were sent.
+type mails struct{ texts chan string }
+
+func (m *mails) send(_ context.Context, one mail.Mail) error {
+	m.texts <- one.Text
+	return nil
+}
+
+// code returns the code of the next mail.
+func (m *mails) code() string {
+	_, after, _ := strings.Cut(<-m.texts, "Your code is ")
+	code, _, _ := strings.Cut(after, "\n")
+	return code
 }
 
 func open(t *testing.T) tab {
@@ -45,6 +65,12 @@ func open(t *testing.T) tab {
 	shop := check.Must(setup.Shop(tabletest.Client(t), tbl.Schema().Name, keys, 1))(t)
 	check.OK(t, demo.Seed(t.Context(), shop),
 		shop.AddProduct(t.Context(), "eva", store.Product{ID: "p-attack", Name: attack, Category: "garden", Price: 250, Stock: 9, Active: true}))
+	for _, name := range setup.Consumers {
+		router := check.Must(setup.Router(name, shop, slog.New(slog.DiscardHandler)))(t)
+		reader := program.Reader(name, router, tabletest.Client(t), nil)
+		go func() { _ = reader.Run(t.Context()) }() // the test waits for what it does
+	}
+	mails := &mails{make(chan string, 9)}
 	api := check.Must(setup.API(shop, keys, api.Options{Mail: mails.send, Log: slog.New(slog.DiscardHandler)}))(t)
 	server := httptest.NewServer(api.Handler())
 	t.Cleanup(server.Close)
@@ -61,7 +87,7 @@ func open(t *testing.T) tab {
 			t.Errorf("an exception in the page: %v", e.ExceptionDetails)
 		}
 	})
-	return tab{ctx, shop, server.URL}
+	return tab{ctx, shop, mails, server.URL}
 }
 
 func (b tab) do(t *testing.T, actions ...chromedp.Action) {
@@ -86,6 +112,11 @@ func (b tab) shows(t *testing.T, selector, text string) {
 func (b tab) click(t *testing.T, within, text string) {
 	t.Helper()
 	b.do(t, chromedp.Click(`//*[@id="`+within+`"]//button[normalize-space()="`+text+`"]`, chromedp.BySearch))
+}
+
+// fill types into a field of the form to log in.
+func fill(name, value string) chromedp.Action {
+	return chromedp.SendKeys(`#login input[name="`+name+`"]`, value, chromedp.ByQuery)
 }
 
 // add puts the product of a row of the catalogue into the cart.
@@ -119,11 +150,11 @@ func TestShoppingInABrowser(t *testing.T) {
 	b.shows(t, "#message", "log in first")
 
 	// Sign up, with a name that is an attack as well.
-	fill := func(name, value string) chromedp.Action {
-		return chromedp.SendKeys(`input[name="`+name+`"]`, value, chromedp.ByQuery)
-	}
 	b.do(t, fill("email", "carla@example.com"), fill("password", "secret-1"), fill("name", attack))
 	b.click(t, "login", "Sign up")
+	b.shows(t, "#message", "A mail with a code is on its way")
+	b.do(t, fill("code", b.mails.code()))
+	b.click(t, "login", "Log in")
 	b.shows(t, "#who", attack)
 
 	// A cart of three lamps and one bowl, less the bowl.
@@ -169,4 +200,71 @@ func TestShoppingInABrowser(t *testing.T) {
 	if strings.TrimSpace(text) != "" || kept != 0 {
 		t.Errorf("after the log-out: %q, %d values", text, kept)
 	}
+}
+
+func TestAForgottenPasswordInABrowser(t *testing.T) {
+	b := open(t)
+	for i := range 21 { // a page of orders has 20
+		check.OK(t, b.shop.AddToCart(t.Context(), "u-ana", "p-bowl", 1, demo.Opening))
+		check.OK(t, check.Err(b.shop.CheckOut(t.Context(), "u-ana", fmt.Sprint("o-", i), demo.Opening.Add(time.Duration(i)*time.Hour))))
+	}
+	b.do(t, chromedp.Navigate(b.url), fill("email", demo.Users[0].Email))
+	b.click(t, "login", "Forgot the password")
+	b.shows(t, "#message", "A mail with a code is on its way")
+	b.do(t, fill("code", b.mails.code()), fill("password", "secret-2"))
+	b.click(t, "login", "Set a new password")
+	b.shows(t, "#who", "Ana")
+	var admin bool
+	b.do(t, chromedp.Evaluate(`!document.querySelector("#admin").hidden`, &admin))
+	check.Equal(t, "a customer has the part of admins", admin, false)
+	b.do(t, chromedp.Poll(`document.querySelectorAll("#orders li").length === 20`, nil), chromedp.Click("#orders-more", chromedp.ByQuery),
+		chromedp.Poll(`document.querySelectorAll("#orders li").length === 21 && document.querySelector("#orders-more").hidden`, nil))
+}
+
+func TestAnAdminInABrowser(t *testing.T) {
+	b := open(t)
+	check.OK(t, b.shop.AddToCart(t.Context(), "u-bruno", "p-lamp", 2, demo.Opening), check.Err(b.shop.CheckOut(t.Context(), "u-bruno", "o-1", demo.Opening)),
+		check.Err(b.shop.SetRole(t.Context(), "command", demo.Users[0].Email, store.Admin)))
+	b.do(t, chromedp.Navigate(b.url), fill("email", demo.Users[0].Email), fill("password", demo.Password))
+	b.click(t, "login", "Log in")
+
+	// An order of another user moves on.
+	b.do(t, chromedp.SendKeys(`#find input`, "o-1", chromedp.ByQuery))
+	b.click(t, "find", "Show")
+	b.shows(t, "#order h3", "Order o-1: PLACED")
+	b.click(t, "advance", "It is PAID")
+	b.shows(t, "#order h3", "Order o-1: PAID")
+	b.shows(t, "#advance", "It is SHIPPED")
+
+	// Products are added, deactivated, and found again. Names are text here as well.
+	b.do(t, chromedp.SendKeys(`#add input[name="name"]`, "A kite", chromedp.ByQuery), chromedp.SendKeys(`#add input[name="price"]`, "15.29", chromedp.ByQuery),
+		chromedp.SendKeys(`#add input[name="stock"]`, "4", chromedp.ByQuery))
+	b.click(t, "add", "Add")
+	b.shows(t, "#all", "A kite15.294")
+	b.shows(t, "#all", attack)
+	b.do(t, chromedp.Click(`//*[@id="all"]/tr[td[normalize-space()="A kite"]]//button[2]`, chromedp.BySearch),
+		chromedp.Poll(`!document.querySelector("#all").textContent.includes("A kite")`, nil),
+		chromedp.Evaluate(`{ const e = document.querySelector("#active"); e.value = "false"; e.dispatchEvent(new Event("change")) }`, nil))
+	b.shows(t, "#all", "A kite15.294")
+	b.shows(t, "#all", "Desktop bin")
+
+	// The audits of the day, and what is low.
+	p := b.shop
+	check.OK(t, program.Until(t.Context(), func() (bool, error) {
+		page, err := p.AuditsByEntity(t.Context(), store.OrderType, "o-1", 0, "")
+		return len(page.Items) == 2, err
+	}), program.Until(t.Context(), func() (bool, error) {
+		page, err := p.LowStocks(t.Context(), 0, "")
+		return len(page.Items) == 1, err
+	}))
+	audits := check.Must(p.AuditsByEntity(t.Context(), store.OrderType, "o-1", 0, ""))(t).Items
+	day := audits[1].At.Format(time.DateOnly)
+	b.do(t, chromedp.Evaluate(`document.querySelector("#audited input").value = "`+day+`"`, nil))
+	b.click(t, "audited", "Show")
+	b.shows(t, "#audits", "PRODUCT p-bin")
+	b.do(t, chromedp.Reload())
+	b.shows(t, "#low", "Desk lamp1")
+	var images int
+	b.do(t, chromedp.Evaluate(`document.images.length`, &images))
+	check.Equal(t, "images", images, 0)
 }

@@ -18,8 +18,8 @@ type Mail struct {
 // Send sends a mail.
 type Send func(ctx context.Context, m Mail) error
 
-// Code returns the mail with a one-time code. It is the same for a new user, and for one
-// who has forgotten a password or signs up again. It has no link: the shop does not know
+// Code returns the mail with a one-time code. It is the same for a new user, for a
+// forgotten password, and for a sign-up with an e-mail that is taken. It has no link: the shop does not know
 // its address, and a Host header can be anybody's.
 func Code(to, code string) Mail {
 	return Mail{To: to, Subject: "Your code for the shop", Text: fmt.Sprintf(`Somebody, probably you, has signed up in the shop with this e-mail, or has forgotten a password.

@@ -20,7 +20,7 @@ const codeLife = time.Hour
 // ErrCode means that a code is wrong, used or expired.
 var ErrCode = errors.New("the code is wrong, used or expired")
 
-// code is a one-time code that was mailed to a user: who has it reads the mails of the
+// code is a one-time code that was mailed to a user. Its holder reads the mails of the
 // e-mail. It is stored once, as CODE#<hash> / METADATA, and expires. The code itself is
 // stored nowhere.
 type code struct {
