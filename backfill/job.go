@@ -19,8 +19,8 @@ import (
 // Entity is what a job or a transfer brings to its present description. It is a
 // [repo.Repo].
 type Entity interface {
-	// Type is the type of its items.
-	Type() string
+	// Types are the types of its items: of the entity, and of its claims.
+	Types() []string
 	// RefreshOps returns the ops that bring an item to the present description; none
 	// if it is as described.
 	RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error)
@@ -136,14 +136,17 @@ func checkEntities(entities []Entity, t *table.Table, bad func(format string, ar
 		switch {
 		case e == nil:
 			bad("Entities[%d]: is nil", i)
-		case e.Type() == "":
+		case len(e.Types()) == 0 || e.Types()[0] == "":
 			bad("Entities[%d]: is nil, or has no type", i)
 		case !sameTable(e, t):
 			bad("Entities[%d]: is of another table", i)
-		case seen[e.Type()]:
-			bad("Entities[%d]: type %q is there twice", i, e.Type())
 		default:
-			seen[e.Type()] = true
+			for _, name := range e.Types() {
+				if seen[name] {
+					bad("Entities[%d]: type %q is there twice", i, name)
+				}
+				seen[name] = true
+			}
 		}
 	}
 }
@@ -152,7 +155,9 @@ func checkEntities(entities []Entity, t *table.Table, bad func(format string, ar
 func byType(entities []Entity) map[string]Entity {
 	m := make(map[string]Entity, len(entities))
 	for _, e := range entities {
-		m[e.Type()] = e
+		for _, name := range e.Types() {
+			m[name] = e
+		}
 	}
 	return m
 }

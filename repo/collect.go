@@ -119,8 +119,8 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		return fail(nil, err)
 	}
 	var views []item.View
-	for name, m := range byType {
-		if name != "" {
+	for _, m := range byType {
+		if m.entity.Type != "" {
 			views = append(views, m.view)
 		}
 	}
@@ -178,6 +178,9 @@ func byTypes(members []Member, q table.Query) (map[string]*member, error) {
 			return nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, name)
 		}
 		all[name] = m
+		if m.entity.Claims != nil { // which are no values
+			all[m.claimType()] = &member{core: new(core)}
+		}
 		if len(m.shapes.upgrades) > 0 {
 			if err := m.checkQuery(q); err != nil {
 				return nil, err

@@ -35,7 +35,7 @@
 //
 //	an entity   entity.go version.go upgrade.go core.go item.go part.go indexpart.go
 //	reads       repo.go decode.go collect.go
-//	a write     load.go diff.go plan.go plancopy.go run.go
+//	a write     load.go diff.go plan.go plancopy.go claim.go run.go
 //	            write.go update.go upsert.go ops.go
 //	repairs     loose.go refresh.go deleteall.go
 package repo

@@ -58,6 +58,21 @@ type Entity[T any] struct {
 	// attribute unique: a second entity with it is [table.ErrExists].
 	Copies []Copy[T]
 
+	// Claims returns keys that no other entity can have, besides those of items: the slots
+	// of a booking, the seats of an order, the aliases of a user. Each is a small item with
+	// the key of the entity's main item, of the type "‹Type› claim", written in the
+	// transaction of the entity. A key that another entity or item has is [table.ErrExists].
+	// A write that does not change the claims writes none of them; a change takes an op for
+	// each key that comes or goes, and with the entity they are 100 items at most. If the
+	// entity has an expiry, its claims have the same one. A key that is there twice is
+	// claimed once, and the zero key not at all. Claims need a Version.
+	//
+	// An entity that was stored before its type had Claims claims nothing until
+	// [Repo.Refresh]. Claims of an entity that a program without Claims has deleted stay,
+	// and keep their keys taken, until Refresh of such a key, or package backfill, removes
+	// them. [Repo.GetByClaim] finds an entity by a claim.
+	Claims func(T) []keys.Key
+
 	// Version is the name of the attribute that guards the writes of an entity. A
 	// write expects the value that the entity was read with, and stores another
 	// one; a write of a stale value is [table.ErrStale]. Empty means no guard: the
@@ -176,6 +191,9 @@ func describe[T any](e Entity[T]) description {
 		Upgrades: e.Upgrades, OldestShape: e.OldestShape,
 		FormerKeys: ofPointers(e.FormerKeys), FormerCopies: ofPointers(e.FormerCopies),
 	}
+	if e.Claims != nil {
+		d.Claims = func(v any) []keys.Key { return e.Claims(*v.(*T)) }
+	}
 	for _, c := range e.Copies {
 		d.Copies = append(d.Copies, Copy[any]{Name: c.Name, Key: ofPointer(c.Key), Indexes: indexesOf(c.Indexes)})
 	}
@@ -254,6 +272,7 @@ func (e *description) validate(spec schema.Table) error {
 	e.partProblems(p, spec, names)
 	e.spellingProblems(p, spec, names)
 	e.ttlProblems(p, spec)
+	e.claimProblems(p, spec)
 	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
 		p.add("FormerKeys, FormerCopies: one is nil")
 	}

@@ -25,8 +25,8 @@ type stored struct {
 	// refreshed.
 	item  table.Item
 	stamp stamp
-	// keys are those of the items, the main one first.
-	keys []keys.Key
+	// keys are those of the items, the main one first, and claims those of its claims.
+	keys, claims []keys.Key
 }
 
 // errMoved means that what was read is not of one moment: it is to be read again.
@@ -136,6 +136,7 @@ func (c *core) complete(s *stored, loose bool) error {
 		s.extra = s.raw.Attributes(c.isExtra)
 	}
 	s.stamp, s.keys = c.stampIn(s.v), c.keysOf(s.v)
+	s.claims = slices.DeleteFunc(c.claimsOf(s.v), func(key keys.Key) bool { return !c.canHold(key) })
 	for i, key := range s.keys[1:] {
 		if !c.canHold(key) { // so it has no such copy
 			s.keys[i+1] = keys.Key{}

@@ -18,6 +18,7 @@ const (
 	copyItem
 	formerItem
 	formerCopy
+	claimItem
 )
 
 // identify returns the entity of a stored item as the item has it, and what the item
@@ -65,6 +66,9 @@ type found struct {
 
 // find reads what belongs to an item.
 func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found, error) {
+	if c.isClaim(item) {
+		return c.findOwner(ctx, key, item)
+	}
 	s, kind, err := c.identify(key, item)
 	if err != nil {
 		return nil, err
@@ -125,6 +129,9 @@ func (c *core) lead(f *found) (need keys.Key, err error) {
 //	former main item    remove, if all that it has is     (it is the main item)
 //	                    in the main item; or ErrExists
 func (c *core) planLoose(f *found) (*plan, error) {
+	if f.kind == claimItem {
+		return c.planClaim(f)
+	}
 	p := &plan{}
 	away := step{verb: remove, key: f.key, name: c.entity.Type, held: f.item.stamp, as: f.item.item, main: true}
 	switch of := f.of; {

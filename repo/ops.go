@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,9 +29,11 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 	}
 	next := c.next(stamp{})
 	made, fields, err := c.encodeNext(v, made, next)
-	return c.each(ops, made, func(i int, key keys.Key) step {
+	expiry := c.expiryIn(fields)
+	ops = c.each(ops, made, func(i int, key keys.Key) step {
 		return step{verb: create, made: c.made(i, key, made, fields, next, err)}
 	})
+	return c.claimOps(ops, made, expiry)
 }
 
 // PutOps returns the ops that store v: one for each item. They expect the
@@ -75,6 +78,9 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 	if read == (stamp{}) {
 		return c.createOps(ops, v, made)
 	}
+	if c.entity.Claims != nil {
+		return append(ops, c.refused(fmt.Errorf("PutOps cannot tell which claims there are to remove; use UpdateOps, Put or Update"))...)
+	}
 	for _, p := range c.items[1:] {
 		if p.Key(v) == (keys.Key{}) {
 			return append(ops, c.refused(fmt.Errorf("PutOps cannot tell whether there is a %s to remove; use UpdateOps, Put or Update", p.Name))...)
@@ -116,7 +122,16 @@ func (c *core) updateOps(old, v any) []table.Op {
 	if read == (stamp{}) {
 		return c.createOps(nil, v, v)
 	}
-	return c.replaceOps(nil, v, v, read)
+	ops := c.replaceOps(nil, v, v, read)
+	if c.entity.Claims == nil {
+		return ops
+	}
+	before, err := c.encode(old)
+	after, errAfter := c.encode(v)
+	if err = cmp.Or(err, errAfter); err != nil {
+		return c.refused(err)
+	}
+	return c.updateClaimOps(ops, old, v, before, after)
 }
 
 var errNilValue = errors.New("the value is nil")
@@ -147,7 +162,11 @@ func (c *core) deleteOps(v any) []table.Op {
 	if read == (stamp{}) && len(c.items) > 1 {
 		return c.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
-	return c.each(nil, v, func(int, keys.Key) step { return step{verb: remove, held: read, gone: true, unread: true} })
+	ops := c.each(nil, v, func(int, keys.Key) step { return step{verb: remove, held: read, gone: true, unread: true} })
+	for _, key := range c.claimsOf(v) {
+		ops = append(ops, c.op(c.oldClaim(key, c.entity.Key(v))))
+	}
+	return ops
 }
 
 // each appends the op of a step for each item that v has.

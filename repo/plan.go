@@ -30,6 +30,11 @@ import (
 //	item under a former key         read it if its key       read it; remove     see planLoose
 //	                                changes; remove
 //
+//	claim that stays                nothing                  remove              read it; create it, or
+//	                                                                             renew its expiry
+//	claim that comes, or goes       create, or remove        –                   –
+//	claim of another entity         ErrExists                nothing             ErrExists
+//
 // An item without a revision cannot say whose it is, nor can a version that another entity can
 // have: then all that is touched is read.
 
@@ -87,6 +92,8 @@ type step struct {
 	unread bool
 	// main means that the entity is no longer as it was read if the step fails.
 	main bool
+	// owner is the main item that owns a claim, and guards it.
+	owner keys.Key
 }
 
 // plan is what a write does. If it needs items, it is to be made again with them.
@@ -152,6 +159,9 @@ func (p *planner) save() error {
 				return err
 			}
 		}
+	}
+	if err := p.saveClaims(); err != nil {
+		return err
 	}
 	if !p.differs {
 		p.steps = nil
@@ -229,6 +239,9 @@ func (p *planner) remove() error {
 		if err := p.removeUnder(key, p.items[0].Name+" (former key)", true); err != nil {
 			return err
 		}
+	}
+	for _, key := range p.was.claims {
+		p.removeClaim(key)
 	}
 	return nil
 }

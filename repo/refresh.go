@@ -141,6 +141,9 @@ func (r *Repo[T]) RefreshItems(item table.Item) ([]table.Item, error) {
 }
 
 func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, error) {
+	if c.isClaim(attributes) {
+		return nil, nil // the main item gives it
+	}
 	old, kind, err := c.identify(key, attributes)
 	if err != nil || kind == copyItem || kind == formerCopy {
 		return nil, err
@@ -172,6 +175,13 @@ func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, 
 		}
 		items = append(items, made.Item)
 	}
+	for _, key := range c.claimsOf(v) {
+		made := c.claim(key, p.keys[0], c.expiryIn(items[0]))
+		if made.Err != nil {
+			return nil, fmt.Errorf("%s: %w", c.claimType(), made.Err)
+		}
+		items = append(items, made.Item)
+	}
 	return items, nil
 }
 
@@ -196,7 +206,7 @@ func (c *core) refresh(ctx context.Context, f *found, doubted doubts) (*plan, er
 
 // orMain returns the main item of a copy that it has, or the item itself.
 func (f *found) orMain() *found {
-	if f.kind != copyItem || f.of == nil || !slices.Contains(f.of.main.keys, f.key) {
+	if f.of == nil || !(f.kind == copyItem && slices.Contains(f.of.main.keys, f.key) || f.kind == claimItem && slices.Contains(f.of.main.claims, f.key)) {
 		return f
 	}
 	return &found{key: f.of.at, item: f.of.main, of: f.of}

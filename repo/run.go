@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -49,6 +50,9 @@ func (c *core) op(s step) (op table.Op) {
 		op = table.Delete(s.key)
 	case check:
 		op = table.Check(s.key, expression.ConditionBuilder{})
+	}
+	if s.owner != (keys.Key{}) {
+		return c.guardClaim(op, s)
 	}
 	op = c.guard(op, s.held).WithName(s.name)
 	switch {
@@ -149,7 +153,7 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 			if p.steps[f.Position-1].verb != create || !errors.Is(f, table.ErrExists) {
 				worst = overtaken
 			}
-		case errors.Is(f, table.ErrExists) && f.Stored != nil && owner.isAnothers(f):
+		case errors.Is(f, table.ErrExists) && f.Stored != nil && owner.isAnothers(f, p.steps[f.Position-1]):
 			taken = true
 		default:
 			s.doubts[f.Key] = true
@@ -171,7 +175,10 @@ func mayHold(failed error) bool {
 }
 
 // isAnothers reports whether a step met the item of another entity.
-func (p *planner) isAnothers(failed *table.Error) bool {
+func (p *planner) isAnothers(failed *table.Error, s step) bool {
+	if s.owner != (keys.Key{}) {
+		return !p.isOwnedBy(s.owner, failed.Stored)
+	}
 	ours, err := p.isOurs(failed.Key, failed.Name, failed.Stored)
 	return !ours && err == nil
 }

@@ -27,7 +27,7 @@ const maxUpserts = 4
 // its own value: of a counter, or the next number of a sequence.
 //
 // It writes the next version or revision, and has no condition on the stored
-// one. An entity with copies or index keys is [table.ErrInvalid], since
+// one. An entity with copies, claims or index keys is [table.ErrInvalid], since
 // DynamoDB cannot compute these: use [Repo.Update]. So is an attribute that T
 // does not have, or that the repository writes itself. After a lost response,
 // an update that counts is [table.ErrOutcomeUnknown], and so is any update of
@@ -73,8 +73,8 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 
 // upsertOp returns the op that applies an update to a stored entity.
 func (c *core) upsertOp(key keys.Key, v any, update expression.UpdateBuilder) (table.Op, error) {
-	if len(c.items) > 1 || len(c.indexAttributes) > 0 {
-		return table.Op{}, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, c.entity.Type)
+	if len(c.items) > 1 || len(c.indexAttributes) > 0 || c.entity.Claims != nil {
+		return table.Op{}, fmt.Errorf("%w: %q has copies, claims or index keys; use Update", errInvalidEntity, c.entity.Type)
 	}
 	if err := c.checkWhole(v); err != nil {
 		return table.Op{}, err

@@ -17,6 +17,8 @@ import (
 type Handler interface {
 	// handles returns the type, "" for all others.
 	handles() string
+	// owns returns further types of the entity's items, which are no values.
+	owns() []string
 	// problem returns what is wrong with the handler, for a table.
 	problem(schema.Table) string
 	// handle is given the images of a record that are of the type. One of them can be
@@ -41,6 +43,11 @@ func On[T any](r *repo.Repo[T], do func(ctx context.Context, c Change[T]) error)
 }
 
 func (h on[T]) handles() string { return h.repo.Type() }
+
+func (h on[T]) owns() []string {
+	all := h.repo.Types()
+	return all[min(1, len(all)):]
+}
 
 func (h on[T]) problem(spec schema.Table) string {
 	if h.repo.Type() == "" || h.do == nil {
@@ -125,6 +132,8 @@ func IgnoreOther() Handler {
 }
 
 func (other) handles() string { return "" }
+
+func (other) owns() []string { return nil }
 
 func (h other) problem(schema.Table) string {
 	if h.do == nil {

@@ -30,6 +30,7 @@ type Router struct {
 	schema   schema.Table
 	options  Options
 	handlers map[string]Handler
+	owned    map[string]bool // types of items that are no values
 	types    []string
 }
 
@@ -45,7 +46,7 @@ type Options struct {
 func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error) {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	r := &Router{table: t, handlers: map[string]Handler{}}
+	r := &Router{table: t, handlers: map[string]Handler{}, owned: map[string]bool{}}
 	if options != nil {
 		r.options = *options
 	}
@@ -72,6 +73,9 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 			bad("handler %d: there is another one for type %q", i, h.handles())
 		default:
 			r.handlers[h.handles()] = h
+			for _, name := range h.owns() {
+				r.owned[name] = true
+			}
 			if h.handles() != "" {
 				r.types = append(r.types, h.handles())
 			}
@@ -90,10 +94,11 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 func made(t *table.Table) bool { return t != nil && t.Schema().Name != "" }
 
 // own reports whether an image is of an item that the library stores for itself, of
-// packages idempotency, backfill and stream; or whether there is no image. Such an item is
+// packages idempotency, backfill and stream, or of a claim of an entity that has a handler;
+// or whether there is no image. Such an item is
 // told by its type, the prefix of its partition key, and an attribute that such items have.
 func (r *Router) own(rec *record, image table.Item) bool {
-	if image == nil {
+	if image == nil || r.owned[item.Text(image[r.schema.Type])] {
 		return true
 	}
 	var partitions keys.Prefix

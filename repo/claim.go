@@ -1,0 +1,336 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+)
+
+// A claim is an item of its own under one of the keys of [Entity].Claims. It has the type
+// attribute, the key of the main item that owns it, and the expiry of the entity, if there is
+// one. Its owner guards it: the main item, which is in each transaction that changes a claim,
+// has the revision. So a claim that stays is not written, whatever else changes.
+
+// The attributes of a claim that hold the key of its owner's main item.
+const (
+	ownerPK = "ownerPK"
+	ownerSK = "ownerSK"
+)
+
+const claimSuffix = " claim"
+
+// claimType is the type of the entity's claims, and their name in errors.
+func (c *core) claimType() string { return c.entity.Type + claimSuffix }
+
+// claimProblems adds what keeps an entity from having claims.
+func (e *description) claimProblems(p *problems, spec schema.Table) {
+	if e.Claims == nil {
+		return
+	}
+	if e.Version == "" {
+		p.add("Claims: need a Version, or they would drift apart from the entity")
+	}
+	used := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
+	for _, x := range spec.Indexes {
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			used = append(used, a.Name)
+		}
+	}
+	for _, name := range []string{ownerPK, ownerSK} {
+		if slices.Contains(used, name) {
+			p.add("Claims: attribute %q of claims has another use in the schema", name)
+		}
+	}
+}
+
+// claimsOf returns the keys that v claims, each once.
+func (c *core) claimsOf(v any) (claims []keys.Key) {
+	if c.entity.Claims == nil {
+		return nil
+	}
+	for _, key := range c.entity.Claims(v) {
+		if key != (keys.Key{}) && !slices.Contains(claims, key) {
+			claims = append(claims, key)
+		}
+	}
+	return claims
+}
+
+// ownerAttributes returns the attributes of a claim that say who owns it.
+func (c *core) ownerAttributes(owner keys.Key) (table.Item, error) {
+	of, err := c.table.IndexKey("", owner)
+	if err != nil {
+		return nil, err
+	}
+	attributes := table.Item{ownerPK: of[c.schema.PK]}
+	if c.schema.SK != "" {
+		attributes[ownerSK] = of[c.schema.SK]
+	}
+	return attributes, nil
+}
+
+// claim makes the item of a claim.
+func (c *core) claim(key, owner keys.Key, expiry types.AttributeValue) item.Made {
+	attributes, err := c.ownerAttributes(owner)
+	if err == nil {
+		err = c.setKey(attributes, key)
+	}
+	if err != nil {
+		return item.Made{Err: err}
+	}
+	attributes[c.schema.Type] = &types.AttributeValueMemberS{Value: c.claimType()}
+	if expiry != nil {
+		attributes[c.schema.TTL] = expiry
+	}
+	return item.Made{Item: attributes}
+}
+
+// isClaim reports whether an item is a claim of an entity of this type.
+func (c *core) isClaim(attributes table.Item) bool {
+	return c.entity.Claims != nil && item.Text(attributes[c.schema.Type]) == c.claimType()
+}
+
+// isOwnedBy reports whether an item is a claim of the entity with this main item.
+func (c *core) isOwnedBy(owner keys.Key, attributes table.Item) bool {
+	return c.isClaim(attributes) && c.ownerIn(attributes) == owner
+}
+
+// ownerIn returns the key of the main item that owns a claim.
+func (c *core) ownerIn(claim table.Item) keys.Key {
+	of := table.Item{c.schema.PK: claim[ownerPK]}
+	if c.schema.SK != "" {
+		of[c.schema.SK] = claim[ownerSK]
+	}
+	return c.table.KeyOf("", of)
+}
+
+// expiryIn returns the expiry among attributes of an entity, nil if there is none.
+func (c *core) expiryIn(attributes table.Item) types.AttributeValue {
+	if c.schema.TTL == "" {
+		return nil
+	}
+	return attributes[c.schema.TTL]
+}
+
+// guardClaim makes an op depend on who owns the claim.
+func (c *core) guardClaim(op table.Op, s step) table.Op {
+	owned, err := c.ownerAttributes(s.owner)
+	if err != nil { // so it owns nothing
+		return c.refused(err)[0]
+	}
+	mine := item.Name(ownerPK).Equal(expression.Value(owned[ownerPK]))
+	if c.schema.SK != "" {
+		mine = mine.And(item.Name(ownerSK).Equal(expression.Value(owned[ownerSK])))
+	}
+	if s.gone {
+		mine = item.Name(c.schema.PK).AttributeNotExists().Or(mine)
+	} else {
+		op = op.IfExists()
+	}
+	return op.IfType(c.claimType()).If(mine).WithName(s.name)
+}
+
+// claimOps appends the ops that create the claims of a new entity.
+func (c *core) claimOps(ops []table.Op, v any, expiry types.AttributeValue) []table.Op {
+	if c.entity.Claims == nil {
+		return ops
+	}
+	owner := c.entity.Key(v)
+	for _, key := range c.claimsOf(v) {
+		ops = append(ops, c.op(c.newClaim(key, owner, expiry)))
+	}
+	return ops
+}
+
+func (c *core) newClaim(key, owner keys.Key, expiry types.AttributeValue) step {
+	return step{verb: create, key: key, name: c.claimType(), owner: owner, made: c.claim(key, owner, expiry)}
+}
+
+func (c *core) oldClaim(key, owner keys.Key) step {
+	return step{verb: remove, key: key, name: c.claimType(), owner: owner, gone: true}
+}
+
+// updateClaimOps appends the ops that make the claims of old those of v.
+func (c *core) updateClaimOps(ops []table.Op, old, v any, before, after table.Item) []table.Op {
+	was, now, owner := c.claimsOf(old), c.claimsOf(v), c.entity.Key(v)
+	for _, key := range now {
+		switch {
+		case !slices.Contains(was, key):
+			ops = append(ops, c.op(c.newClaim(key, owner, c.expiryIn(after))))
+		case !sameExpiry(c.expiryIn(before), c.expiryIn(after)):
+			ops = append(ops, c.op(c.renewed(key, owner, owner, c.expiryIn(after))))
+		}
+	}
+	for _, key := range was {
+		if !slices.Contains(now, key) {
+			ops = append(ops, c.op(c.oldClaim(key, owner)))
+		}
+	}
+	return ops
+}
+
+func sameExpiry(a, b types.AttributeValue) bool { return a == nil && b == nil || same(a, b) }
+
+// renewed is the step that gives a claim to another main item, or another expiry.
+func (c *core) renewed(key, from, to keys.Key, expiry types.AttributeValue) step {
+	s := step{verb: patch, key: key, name: c.claimType(), owner: from}
+	s.diff.set, s.made.Err = c.ownerAttributes(to)
+	switch {
+	case s.made.Err != nil:
+		s.verb = overwrite // which is refused
+	case expiry != nil:
+		s.diff.set[c.schema.TTL] = expiry
+	case c.schema.TTL != "":
+		s.diff.remove = []string{c.schema.TTL}
+	}
+	return s
+}
+
+// saveClaims plans the claims of v. One that stays is not read, and taken to be as the main
+// item says.
+func (p *planner) saveClaims() error {
+	expiry, moved := p.expiry()
+	now := p.claimsOf(p.v)
+	for _, key := range now {
+		stored, read := p.old.seen[key]
+		held := slices.Contains(p.was.claims, key)
+		switch {
+		case !read && (p.exact || p.old.doubts[key]):
+			p.need = append(p.need, key)
+		case !read && held && moved:
+			p.steps = append(p.steps, p.renewed(key, p.old.at, p.keys[0], expiry))
+		case !read && held:
+		case stored == nil:
+			p.differs = true
+			p.steps = append(p.steps, p.newClaim(key, p.keys[0], expiry))
+		case !p.isOwnedBy(p.old.at, stored):
+			return p.failedAt(key, p.claimType(), errClaimed)
+		case moved || !sameExpiry(p.expiryIn(stored), expiry):
+			p.differs = true
+			p.steps = append(p.steps, p.renewed(key, p.old.at, p.keys[0], expiry))
+		}
+	}
+	for _, key := range p.was.claims {
+		if !slices.Contains(now, key) {
+			p.removeClaim(key)
+		}
+	}
+	return nil
+}
+
+var errClaimed = fmt.Errorf("%w: the key is claimed by another entity, or is another item's", table.ErrExists)
+
+// expiry returns what the entity's will be, and whether its claims change for it, or since
+// the main item moves.
+func (p *planner) expiry() (expiry types.AttributeValue, moved bool) {
+	moved = p.old.at != p.keys[0]
+	if p.schema.TTL == "" || p.entity.Claims == nil {
+		return nil, moved
+	}
+	was := p.was.raw.Attributes(func(name []byte) bool { return string(name) == p.schema.TTL })
+	before := p.expiryIn(was)
+	after := before
+	if value, set := p.fields.set[p.schema.TTL]; set {
+		after = value
+	}
+	if slices.Contains(p.fields.remove, p.schema.TTL) {
+		after = nil
+	}
+	return after, moved || !sameExpiry(before, after)
+}
+
+// removeClaim plans that a claim is given up, unless it is known to be another entity's.
+func (p *planner) removeClaim(key keys.Key) {
+	stored, read := p.old.seen[key]
+	switch {
+	case !read && p.old.doubts[key]:
+		p.need = append(p.need, key)
+	case !read, p.isOwnedBy(p.old.at, stored):
+		p.steps = append(p.steps, p.oldClaim(key, p.old.at))
+	}
+}
+
+// findOwner is find for a claim.
+func (c *core) findOwner(ctx context.Context, key keys.Key, claim table.Item) (*found, error) {
+	owner := c.ownerIn(claim)
+	f := &found{item: &stored{item: claim, keys: []keys.Key{owner}}, key: key, kind: claimItem}
+	main, err := c.peek(ctx, owner)
+	switch {
+	case err != nil || main == nil:
+		return f, err
+	case c.checkType(main) != nil:
+		return nil, fmt.Errorf("%w: the item under the key of its owner: %w", ErrOrphan, c.checkType(main))
+	}
+	s, err := c.storedItem(main)
+	if err != nil {
+		f.broken = err
+		return f, nil
+	}
+	f.of = &snapshot{main: s, at: owner}
+	return f, nil
+}
+
+// planClaim says what becomes of a claim: it goes if it has no owner, or one that does not
+// claim its key.
+func (c *core) planClaim(f *found) (*plan, error) {
+	away := c.oldClaim(f.key, f.item.keys[0])
+	switch {
+	case f.broken != nil: // its error is the main item's
+		return &plan{}, nil
+	case f.of == nil:
+		return &plan{steps: []step{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}}, nil
+	case slices.Contains(f.of.main.claims, f.key):
+		return &plan{}, nil // the plan of the main item is about it
+	}
+	return &plan{steps: []step{away, c.stays(f.of)}}, nil
+}
+
+// GetByClaim reads the entity that claims a key: see [Entity].Claims. It takes two reads, of the
+// claim and of the entity, which are of different moments. An entity that no longer claims the
+// key is [ErrOrphan], and a key that nobody claims [table.ErrNotFound].
+func (r *Repo[T]) GetByClaim(ctx context.Context, key keys.Key) (T, error) {
+	v, err := r.getByClaim(ctx, key)
+	if err != nil {
+		return *new(T), r.core.named("GetByClaim", key, err)
+	}
+	return v, nil
+}
+
+func (r *Repo[T]) getByClaim(ctx context.Context, key keys.Key) (v T, err error) {
+	c := &r.core
+	if c.entity.Claims == nil {
+		return v, fmt.Errorf("%w: %q has no Claims", errInvalidEntity, c.entity.Type)
+	}
+	reads := c.reads.Project()
+	claim, err := table.Get[table.Item](ctx, reads.OfType(c.claimType()), key)
+	if err != nil {
+		return v, err
+	}
+	v, err = table.Get[T](ctx, reads, c.ownerIn(claim))
+	if errors.Is(err, table.ErrNotFound) || err == nil && !slices.Contains(c.claimsOf(&v), key) {
+		err = fmt.Errorf("%w: the entity that owns the claim does not claim the key", ErrOrphan)
+	}
+	return v, err
+}
+
+// Types returns the types of the items that the repository writes: [Repo.Type], and that of
+// its claims if it has any. It returns none for a nil repository.
+func (r *Repo[T]) Types() []string {
+	switch {
+	case r == nil:
+		return nil
+	case r.core.entity.Claims == nil:
+		return []string{r.core.entity.Type}
+	}
+	return []string{r.core.entity.Type, r.core.claimType()}
+}
