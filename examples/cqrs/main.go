@@ -36,6 +36,7 @@ func (a *app) service() program.Service {
 		Modes: []program.Mode{
 			{Flag: program.DevFlag, Usage: program.DevUsage, Run: a.develop},
 			{Flag: "serve", Usage: program.ServeUsage + "; handle the table's stream", Run: a.serve},
+			{Flag: "serve-api", Usage: "as -serve, without the table's stream, which functions handle then", Run: a.serveAPI},
 			{Flag: "rebuild", Usage: "make a new `projection` of the relational read model, and end", Run: rebuild},
 			{Flag: "repair", Usage: "bring data and catalogue up to the history, and end", Run: repair},
 			{Flag: "walk", Usage: program.WalkUsage, Run: walked.Walk},

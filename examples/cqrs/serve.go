@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 
@@ -18,26 +19,8 @@ import (
 )
 
 // serve serves the table of the environment's account, and handles its stream.
-func (a *app) serve(ctx context.Context, r program.Run) (err error) {
-	if a.files != "" {
-		return fmt.Errorf("-files goes with -%s; %s names the bucket", program.DevFlag, setup.ImportBucket)
-	}
-	system, err := setup.Open(ctx, r.Table, os.Getenv, r.Log)
-	if err != nil {
-		return err
-	}
-	return withModel(ctx, system, func(model *readmodel.Model) error {
-		handler, keys, err := system.API(model, &a.options)
-		if err != nil {
-			return fmt.Errorf("%w (-%s does without)", err, program.DevFlag)
-		}
-		// A wrong table or secret is found now, not by the first request.
-		if err := core.Schema(r.Table).Verify(ctx, system.Client); err != nil {
-			return err
-		}
-		if err := keys(ctx); err != nil {
-			return err
-		}
+func (a *app) serve(ctx context.Context, r program.Run) error {
+	return a.open(ctx, r, func(system *setup.App, model *readmodel.Model, handler http.Handler) error {
 		reader := func(name string, router *stream.Router) (stream.Reader, error) {
 			read := program.Reader(name, router, system.Client, r.Log)
 			read.Client, read.Interval = dynamodbstreams.NewFromConfig(system.AWS), 0
@@ -48,9 +31,37 @@ func (a *app) serve(ctx context.Context, r program.Run) (err error) {
 				return err
 			}
 		}
-		return follow(ctx, system.Service, model, reader, r.Log, func(ctx context.Context) error {
-			return r.Serve(ctx, handler.Handler(nil))
-		})
+		return follow(ctx, system.Service, model, reader, r.Log, func(ctx context.Context) error { return r.Serve(ctx, handler) })
+	})
+}
+
+// serveAPI serves the table of the environment's account.
+func (a *app) serveAPI(ctx context.Context, r program.Run) error {
+	return a.open(ctx, r, func(_ *setup.App, _ *readmodel.Model, handler http.Handler) error { return r.Serve(ctx, handler) })
+}
+
+// open calls do with the system of the environment. A wrong table, secret or database is
+// found now, not by the first request.
+func (a *app) open(ctx context.Context, r program.Run, do func(*setup.App, *readmodel.Model, http.Handler) error) error {
+	if a.files != "" {
+		return fmt.Errorf("-files goes with -%s; %s names the bucket", program.DevFlag, setup.ImportBucket)
+	}
+	system, err := setup.Open(ctx, r.Table, os.Getenv, r.Log)
+	if err != nil {
+		return err
+	}
+	return withModel(ctx, system, func(model *readmodel.Model) error {
+		served, keys, err := system.API(model, &a.options)
+		if err != nil {
+			return fmt.Errorf("%w (-%s does without)", err, program.DevFlag)
+		}
+		if err := core.Schema(r.Table).Verify(ctx, system.Client); err != nil {
+			return err
+		}
+		if err := keys(ctx); err != nil {
+			return err
+		}
+		return do(system, model, served.Handler(nil))
 	})
 }
 
@@ -86,7 +97,7 @@ func follow(
 	ctx, end := context.WithCancel(ctx)
 	defer end() // before the wait
 	tasks.Go(func() {
-		resumed, err := service.Resume(ctx)
+		resumed, err := service.Resume(ctx, 0)
 		log.Info("tasks resumed", slog.Int("tasks", resumed), slog.Any("error", err))
 	})
 	return listen(ctx)

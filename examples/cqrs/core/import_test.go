@@ -188,7 +188,7 @@ func TestAnImportIsStagedAsAWhole(t *testing.T) {
 		t.Fatal("the process did not die")
 	}
 	s.settle(t)
-	check.Equal(t, "tasks that were resumed", check.Must(s.Resume(t.Context()))(t), 0)
+	check.Equal(t, "tasks that were resumed", check.Must(s.Resume(t.Context(), 0))(t), 0)
 	check.Equal(t, "status", check.Must(s.acme().Task(t.Context(), importID))(t).Status, Staging)
 	check.Equal(t, "products", len(check.Must(s.acme().List(t.Context(), "PRODUCT", 0, ""))(t).Items), 0)
 
@@ -217,14 +217,14 @@ func TestTasksAreResumedAtTheStart(t *testing.T) {
 			kill()
 			return nil, context.Canceled
 		})
-		_, died := s.through(t, &faults).Resume(ctx)
+		_, died := s.through(t, &faults).Resume(ctx, 0)
 		kill()
-		left := check.Must(s.Resume(t.Context()))(t)
+		left := check.Must(s.Resume(t.Context(), 0))(t)
 		for _, who := range tenants {
 			checkImported(t, who)
 		}
 		check.Equal(t, "rebuild", check.Must(tenants[0].Task(t.Context(), "rebuild"))(t).Status, Done)
-		check.Equal(t, "left after that", check.Must(s.Resume(t.Context()))(t), 0)
+		check.Equal(t, "left after that", check.Must(s.Resume(t.Context(), 0))(t), 0)
 		if died == nil {
 			check.Equal(t, "left", left, 0)
 			return
@@ -240,7 +240,7 @@ func TestATaskThatCannotGoOnIsAnError(t *testing.T) {
 	check.OK(t, s.table.Do(t.Context(), table.Delete(first.Key()))) // by another program
 	other := s.as(Caller{Tenant: "GLOBEX", User: "bob"})
 	check.OK(t, other.Import(t.Context(), importID, catalogue()))
-	found, err := s.Resume(t.Context())
+	found, err := s.Resume(t.Context(), 0)
 	check.Equal(t, "tasks", found, 2)
 	check.Is(t, err, ErrStuck)
 	checkImported(t, other)

@@ -219,11 +219,11 @@ func (t Tenant) turn(ctx context.Context, ops ...table.Op) error {
 // ErrStuck means that a task has work left, and that a step does not change it.
 var ErrStuck = errors.New("task makes no progress")
 
-// Resume does all tasks that were begun and have not ended, and returns how many it has
-// found. It is for the start of a process: the stream goes on with tasks by itself, but
+// Resume does all tasks that were begun, have not ended, and have made no step for so long.
+// It returns how many it has found. It is for the start of a process: the stream goes on with tasks by itself, but
 // not when it was off for a day, or when its reader has set a change aside. Other
 // processes can work on the same tasks.
-func (s *Service) Resume(ctx context.Context) (found int, err error) {
+func (s *Service) Resume(ctx context.Context, idle time.Duration) (found int, err error) {
 	var open []keys.Key
 	for item, err := range table.All[table.Item](ctx, s.table, table.Query{Index: openIndex, PK: openTasks}) {
 		if err != nil {
@@ -234,7 +234,7 @@ func (s *Service) Resume(ctx context.Context) (found int, err error) {
 	tasks, err := s.tasks.Consistent().GetMany(ctx, open)
 	var failures []error
 	for _, task := range tasks {
-		if task.Status == Staging {
+		if task.Status == Staging || s.table.Now().Sub(task.UpdatedAt) < idle {
 			continue
 		}
 		found++

@@ -16,21 +16,29 @@ import (
 )
 
 // Bucket is the files in a bucket of Amazon S3. It needs the permissions s3:GetObject and
-// s3:ListBucket. Without the latter, a missing file is AccessDenied.
+// s3:ListBucket. Without the latter, a missing file is AccessDenied. Get one from [Open].
 type Bucket struct {
-	Client *s3.Client
-	Name   string
+	client *s3.Client
+	name   string
+}
+
+// Open returns the files in a bucket.
+func Open(sdk aws.Config, bucket string) Bucket {
+	return Bucket{name: bucket, client: s3.NewFromConfig(sdk, func(o *s3.Options) {
+		// S3 has no checksum of a part, and the SDK would log that each time.
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	})}
 }
 
 var _ core.Files = Bucket{}
 
 // Read implements [core.Files]. A file has its ETag as its revision.
 func (b Bucket) Read(ctx context.Context, name, revision string, from, most int64) (core.Part, error) {
-	in := &s3.GetObjectInput{Bucket: &b.Name, Key: &name, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, from+most-1))}
+	in := &s3.GetObjectInput{Bucket: &b.name, Key: &name, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, from+most-1))}
 	if revision != "" {
 		in.IfMatch = &revision
 	}
-	out, err := b.Client.GetObject(ctx, in)
+	out, err := b.client.GetObject(ctx, in)
 	if failure, ok := errors.AsType[smithy.APIError](err); ok {
 		switch failure.ErrorCode() {
 		case "NoSuchKey":

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/files"
@@ -38,12 +37,12 @@ func bucket(t *testing.T, dir string) files.Bucket {
 		http.ServeFile(w, r, name)
 	})))
 	t.Cleanup(server.Close)
-	return files.Bucket{Name: "imports", Client: s3.New(s3.Options{
-		BaseEndpoint: &server.URL, UsePathStyle: true, Region: "eu-west-1",
-		Retryer: aws.NopRetryer{}, Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	return files.Open(aws.Config{
+		BaseEndpoint: &server.URL, Region: "eu-west-1",
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 		}),
-	})}
+	}, "imports")
 }
 
 func TestFilesAreReadInParts(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/singletable/singletable/examples/cqrs/api"
@@ -77,7 +76,7 @@ func Open(ctx context.Context, name string, getenv func(string) string, log *slo
 	}
 	var bucket core.Files
 	if name := getenv(ImportBucket); name != "" {
-		bucket = files.Bucket{Client: s3.NewFromConfig(sdk), Name: name}
+		bucket = files.Open(sdk, name)
 	}
 	client := dynamodb.NewFromConfig(sdk)
 	service, err := Service(client, name, bucket, cursors)

@@ -232,7 +232,7 @@ func taken(tb testing.TB, r tabletest.Request) []part {
 			}
 		}
 		return parts
-	case "DescribeTable", "DescribeTimeToLive":
+	case "DescribeTable", "DescribeTimeToLive", "Scan":
 		return []part{{operation: r.Operation}}
 	case "TransactWriteItems":
 		var parts []part
