@@ -71,6 +71,12 @@ func (d developer) run(ctx context.Context) (err error) {
 		if err := os.MkdirAll(d.Data, 0o700); err != nil {
 			return err
 		}
+		// The system closes it with the program, also one that is killed.
+		lock, err := openAlone(filepath.Join(d.Data, "lock"))
+		if err != nil {
+			return fmt.Errorf("-data: does another program use the directory? %w", err)
+		}
+		defer lock.Close()
 		path, o.File = filepath.Join(d.Data, "table.db"), filepath.Join(d.Data, "queue.json")
 	}
 	messages, err := queue.Open(o)
@@ -150,11 +156,15 @@ func consume(ctx context.Context, messages *queue.Queue, count awslambda.Handler
 // handler serves what the commands send, ask, queue and replay ask for.
 func handler(messages *queue.Queue, query awslambda.Handler) http.Handler {
 	mux := http.NewServeMux()
-	handle := func(pattern string, serve func(ctx context.Context, body []byte) (any, error)) {
+	handle := func(pattern string, check func(body []byte) error, serve func(ctx context.Context, body []byte) (any, error)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				return
+			}
+			if err := check(body); err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
 			response, err := serve(r.Context(), body)
@@ -166,16 +176,17 @@ func handler(messages *queue.Queue, query awslambda.Handler) http.Handler {
 			_ = json.NewEncoder(w).Encode(response) // the client has gone
 		})
 	}
-	handle("POST /send", func(_ context.Context, body []byte) (any, error) {
+	handle("POST /send", metering.CheckJSON, func(_ context.Context, body []byte) (any, error) {
 		ids := messages.Send(string(body))
 		return map[string]string{"messageId": ids[0]}, messages.Save()
 	})
-	handle("POST /ask", func(ctx context.Context, body []byte) (any, error) {
+	handle("POST /ask", metering.CheckJSON, func(ctx context.Context, body []byte) (any, error) {
 		response, err := invoke(ctx, query, body)
 		return json.RawMessage(response), err
 	})
-	handle("GET /queue", func(context.Context, []byte) (any, error) { return messages.Contents(), nil })
-	handle("POST /replay", func(context.Context, []byte) (any, error) {
+	free := func([]byte) error { return nil }
+	handle("GET /queue", free, func(context.Context, []byte) (any, error) { return messages.Contents(), nil })
+	handle("POST /replay", free, func(context.Context, []byte) (any, error) {
 		n, err := messages.Replay()
 		return map[string]int{"replayed": n}, err
 	})
@@ -209,7 +220,7 @@ func request(ctx context.Context, addr, command string, body []byte, out io.Writ
 	r.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("%w: is `usage -dev` running?", err)
+		return fmt.Errorf("%w: does a program run with -dev?", err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -156,6 +157,17 @@ func TestACountedMessageIsNotInTheFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	consume(ctx, messages, counted{cancel})
 	check.Equal(t, "contents", check.Must(queue.Open(o))(t).Contents(), queue.Contents{Dead: []queue.Message{}})
+}
+
+func TestTextThatIsNotJSONIsRefused(t *testing.T) {
+	t.Parallel()
+	r := begin(t, programtest.Table(t, "Usage"), "")
+	defer r.stop()
+	for _, command := range []string{"send", "ask"} {
+		err := service.Run(t.Context(), []string{command, "-addr", r.addr, "{\n  secret"}, io.Discard, io.Discard)
+		check.Equal(t, command, fmt.Sprint(err), "400 Bad Request: metering: not valid: invalid: it is not JSON in UTF-8: see line 2, column 3")
+	}
+	check.Equal(t, "queue", r.do("queue"), `{"visible":0,"inFlight":0,"dead":[]}`+"\n")
 }
 
 func TestWebPagesAndOtherMachinesAreRefused(t *testing.T) {

@@ -52,10 +52,10 @@ var service = program.Service{
 		{Flag: "walk", Usage: program.WalkUsage, Run: usage.Walk},
 	},
 	Commands: []program.Command{
-		{Name: "send", Usage: "send a `message` to the program that runs with -dev", Run: client("send", 1)},
-		{Name: "ask", Usage: "ask it a `question`", Run: client("ask", 1)},
-		{Name: "queue", Usage: "show what its queue holds", Run: client("queue", 0)},
-		{Name: "replay", Usage: "have the dead letters delivered again", Run: client("replay", 0)},
+		{Name: "send", Usage: "send a message, the argument, to the program that runs with -dev", Run: client("send", 1)},
+		{Name: "ask", Usage: "ask it a question, the argument", Run: client("ask", 1)},
+		{Name: "queue", Usage: "print how many messages wait, and the dead letters", Run: client("queue", 0)},
+		{Name: "replay", Usage: "send the dead letters again", Run: client("replay", 0)},
 	},
 }
 

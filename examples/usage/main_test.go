@@ -1,6 +1,8 @@
 package main
 
 import (
+	"flag"
+	"io"
 	"strings"
 	"testing"
 
@@ -37,4 +39,18 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		return rest
 	}
 	check.Equal(t, "the second report", reads(again), reads(first))
+}
+
+func TestTheHelpShowsModesAndCommands(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	check.Is(t, service.Run(t.Context(), []string{"-h"}, io.Discard, &out), flag.ErrHelp)
+	for _, name := range []string{"-addr address", "-data directory", "-dev", "-walk", "send", "ask", "queue", "replay"} {
+		if !strings.Contains(out.String(), "\n  "+name+"\n") {
+			t.Errorf("nothing about %s:\n%s", name, &out)
+		}
+	}
+	if strings.Contains(out.String(), "`") {
+		t.Errorf("a name is not cut out:\n%s", &out)
+	}
 }

@@ -36,12 +36,8 @@ func deliver(ctx context.Context, a app, out report.Report, batch []delivery) er
 		rows = append(rows, fmt.Sprintf("%s\t%s", d.id, d.what))
 	}
 	out.Rows(rows...)
-	text, err := json.Marshal(response)
-	if err != nil {
-		return err
-	}
 	requests, units := out.Meter.Take()
-	out.Line("  response %s (requests %d, write units %g)", text, requests, units)
+	out.Line("  response %s (requests %d, write units %g)", response, requests, units)
 	return nil
 }
 

@@ -31,19 +31,28 @@ func NewConsumer(c *metering.Consumer, log *slog.Logger) *Consumer { return &Con
 
 // Invoke counts what an event brings: the messages of an SQS event, or the one
 // message that is the event itself.
-func (c *Consumer) Invoke(ctx context.Context, event json.RawMessage) (any, error) {
+func (c *Consumer) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	var batch struct {
 		Records *json.RawMessage `json:"Records"`
 	}
 	// What is no object is no message either, and refused as one.
 	if err := json.Unmarshal(event, &batch); err != nil || batch.Records == nil {
-		return c.Direct(ctx, event)
+		return respond(c.Direct(ctx, event))
 	}
 	var e events.SQSEvent
 	if err := json.Unmarshal(event, &e); err != nil {
 		return nil, fmt.Errorf("event: %w", err)
 	}
-	return c.SQS(ctx, e)
+	return respond(c.SQS(ctx, e))
+}
+
+// respond returns the JSON of a response. The functions take and return bytes, as Lambda
+// has them, since the decoder of its library stops at the end of the first value.
+func respond[T any](response T, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(response)
 }
 
 // SQS counts the messages of a batch and returns those that SQS should deliver
@@ -83,7 +92,7 @@ type Result struct {
 // failed under the same request id, by which it counts once. A caller that
 // waits for the response and repeats by itself has to give a messageId. A
 // message that can never be counted is no error, since Lambda would repeat it.
-func (c *Consumer) Direct(ctx context.Context, message json.RawMessage) (Result, error) {
+func (c *Consumer) Direct(ctx context.Context, message []byte) (Result, error) {
 	d := metering.Delivery{Source: "lambda", ID: lambda.RequestID(ctx), Body: message}
 	ctx, cancel := inTime(ctx)
 	defer cancel()
@@ -163,14 +172,22 @@ type Problem struct {
 }
 
 // Invoke returns the [Usage] that a question asks for, or a [Refusal].
-func (r *Reader) Invoke(ctx context.Context, event json.RawMessage) (any, error) {
-	q, err := metering.DecodeQuestion(event)
+func (r *Reader) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	u, err := r.usage(ctx, event)
+	if problems, ok := errors.AsType[metering.Problems](err); ok {
+		return respond(Refusal{Problem{Code: "VALIDATION_ERROR", Message: problems.String(), RequestID: lambda.RequestID(ctx)}}, nil)
+	}
+	return respond(u, err)
+}
+
+func (r *Reader) usage(ctx context.Context, question []byte) (Usage, error) {
+	q, err := r.meters.Decode(question)
 	if err != nil {
-		return refuse(ctx, err)
+		return Usage{}, err
 	}
 	found, err := r.meters.Usage(ctx, q)
 	if err != nil {
-		return refuse(ctx, err)
+		return Usage{}, err
 	}
 	u := Usage{Total: found.Total, Parts: []Part{}}
 	for _, p := range found.Parts {
@@ -181,15 +198,6 @@ func (r *Reader) Invoke(ctx context.Context, event json.RawMessage) (any, error)
 		u.Parts = append(u.Parts, part)
 	}
 	return u, nil
-}
-
-// refuse returns the response to an invalid question, and any other error as it is.
-func refuse(ctx context.Context, err error) (any, error) {
-	problems, ok := errors.AsType[metering.Problems](err)
-	if !ok {
-		return nil, err
-	}
-	return Refusal{Problem{Code: "VALIDATION_ERROR", Message: problems.String(), RequestID: lambda.RequestID(ctx)}}, nil
 }
 
 // Date is an hour in UTC that is written YYYY-MM-DDThh.

@@ -124,11 +124,14 @@ func TestADirectInvocationCountsOneMessage(t *testing.T) {
 	named := strings.Replace(event(t, "direct"), "{", `{"messageId":"p-1",`, 1)
 	invoke(t.Context(), t, f.count, named, `{"status":"counted"}`)
 	invoke(requested(t, "r-3"), t, f.count, named, `{"status":"duplicate"}`)
-	for _, text := range []string{`{}`, `[]`, `"x"`, `null`, `{"Records":null}`} {
+	for _, text := range []string{``, `{`, `{}`, `[]`, `"x"`, `null`, named + named} {
 		got, err := f.count.Invoke(requested(t, "r-4"), []byte(text))
 		if err != nil || !strings.Contains(string(got), `{"status":"dropped","reason":"`) {
 			t.Errorf("%s: %s %v", text, got, err)
 		}
+	}
+	for _, text := range []string{`{"schemaVersion":2}`, `{"Records":null}`} {
+		check.Is(t, check.Err(f.count.Invoke(requested(t, "r-4"), []byte(text))), metering.ErrLater, text)
 	}
 	// Lambda repeats what failed, under the same id.
 	f.faults.Always("", tabletest.DropResponse())
@@ -178,8 +181,9 @@ func TestWhatIsNoQuestionIsToldSo(t *testing.T) {
 	t.Parallel()
 	f := newFunctions(t)
 	for text, want := range map[string]string{
-		`{}`: "workspaceId is missing; metricId is missing; fromDate is missing; toDate is missing",
-		strings.Replace(event(t, "question"), "2024-01-13T20", "2024-01-15T11", 1): "fromDate is after toDate",
+		`{"workspaceId":"acme","metricId":7,"fromDate":"2024-01-15T11","toDate":"2024-01-15T10","from":1}`: "metricId is not a string; fromDate is after toDate; from is unknown",
+		event(t, "question") + "}": "it is not JSON in UTF-8: see line 7, column 1",
+		"":                         "it is not JSON in UTF-8: see line 1, column 1",
 	} {
 		invoke(requested(t, "r-1"), t, f.query, text, `{"error":{"code":"VALIDATION_ERROR","message":"`+want+`","requestId":"r-1"}}`)
 	}

@@ -39,8 +39,11 @@ func TestTheRunbookShowsWhatIsLogged(t *testing.T) {
 		"log-later": func(f functions, ctx context.Context) {
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, `{"schemaVersion":2}`)))
 		},
-		"log-dropped": func(f functions, ctx context.Context) {
+		"log-unknown": func(f functions, ctx context.Context) {
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, strings.Replace(designSent, "metricId", "metric", 1))))
+		},
+		"log-dropped": func(f functions, ctx context.Context) {
+			_, _ = f.count.Invoke(ctx, []byte(messages(t, strings.Replace(designSent, `"count":1`, `"count":0`, 1))))
 		},
 		"log-reused": func(f functions, ctx context.Context) {
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, named("1"), named("2"))))

@@ -57,5 +57,5 @@ func (s Settings) Functions(t *table.Table, log *slog.Logger) (count, query awsl
 	if err != nil {
 		return nil, nil, fmt.Errorf("TTL_DAYS, MAX_DATE_RANGE_DAYS: %w", err)
 	}
-	return lambda.Logged(NewConsumer(consumer, log).Invoke, log), lambda.Logged(NewReader(reader).Invoke, log), nil
+	return lambda.Logged(NewConsumer(consumer, log), log), lambda.Logged(NewReader(reader), log), nil
 }

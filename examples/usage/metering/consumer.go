@@ -2,7 +2,7 @@ package metering
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"time"
 
@@ -75,9 +75,9 @@ type Outcome struct {
 	Err   error
 }
 
-// outcome tells what an error means for a delivery: a message with a permanent
-// error is dropped; one with a transient error is returned, and so is one with an
-// unclassified error, such as a missing permission or a later schemaVersion.
+// outcome tells what an error means for a delivery. A message is dropped only if it is
+// wrong by itself. Whatever is wrong with the table, its permissions or the release can
+// be repaired, so the message is returned.
 func outcome(id string, first bool, err error) Outcome {
 	o := Outcome{ID: id, Class: table.Classify(err), Err: err}
 	switch {
@@ -85,7 +85,7 @@ func outcome(id string, first bool, err error) Outcome {
 		o.Status = Counted
 	case err == nil:
 		o.Status = Duplicate
-	case o.Class == table.Permanent:
+	case errors.Is(err, ErrInvalid), errors.Is(err, idempotency.ErrPayloadMismatch):
 		o.Status = Dropped
 	default:
 		o.Status = Returned
@@ -102,38 +102,31 @@ func (c *Consumer) Count(ctx context.Context, d Delivery) Outcome {
 	return c.count(ctx, d, m)
 }
 
-// Batch counts deliveries in parallel, and returns what became of each, in their
-// order. One that fails does not keep the others from being counted. A message
-// waits for earlier ones that add to the same counters: in parallel, their
-// transactions would be in conflict with each other.
+// Batch counts deliveries, and returns what became of each, in their order. One that
+// fails does not keep the others from being counted. Messages of one day of a metric in a
+// workspace are counted one after another, since in parallel their transactions would
+// conflict.
 func (c *Consumer) Batch(ctx context.Context, deliveries []Delivery) []Outcome {
 	outcomes := make([]Outcome, len(deliveries))
-	last := map[keys.Key]<-chan struct{}{} // closed after the last message of a counter
-	free := make(chan struct{}, maxParallel)
-	var wg sync.WaitGroup
+	groups := map[keys.Key][]func(){} // by the counter of the workspace and the day
 	for i, d := range deliveries {
 		m, err := c.decode(d)
 		if err != nil {
 			outcomes[i] = outcome(d.ID, false, err)
 			continue
 		}
-		var earlier []<-chan struct{}
-		done := make(chan struct{})
-		for _, meter := range m.meters() {
-			// Messages of one hour are of one day as well.
-			counter := keys.Key{PK: meter.PK(), SK: Day.SK(keys.Time(midnight(m.Hour)))}
-			if before, ok := last[counter]; ok {
-				earlier = append(earlier, before)
-			}
-			last[counter] = done
-		}
+		counter := keys.Key{PK: m.meters()[0].PK(), SK: Day.SK(keys.Time(midnight(m.Hour)))}
+		groups[counter] = append(groups[counter], func() { outcomes[i] = c.count(ctx, d, m) })
+	}
+	free := make(chan struct{}, maxParallel)
+	var wg sync.WaitGroup
+	for _, group := range groups {
 		free <- struct{}{}
 		wg.Go(func() {
-			defer func() { close(done); <-free }()
-			for _, before := range earlier {
-				<-before
+			defer func() { <-free }()
+			for _, count := range group {
+				count()
 			}
-			outcomes[i] = c.count(ctx, d, m)
 		})
 	}
 	wg.Wait()
@@ -143,17 +136,14 @@ func (c *Consumer) Batch(ctx context.Context, deliveries []Delivery) []Outcome {
 // decode reads a delivery's message and checks what depends on the time and on
 // the delivery.
 func (c *Consumer) decode(d Delivery) (Message, error) {
-	m, err := Decode(d.Body)
-	switch {
-	case err != nil:
-		return m, err
-	case m.ID == "" && d.ID == "":
-		return m, fmt.Errorf("%w: nothing tells the message from another one", ErrInvalid)
-	case c.options.expired(m.Hour, c.table.Now()):
-		// Its counters have expired, and DynamoDB may have deleted them.
-		return m, fmt.Errorf("%w: date is longer ago than counters are kept", ErrInvalid)
+	m := decode(d.Body)
+	if m.message.ID == "" && d.ID == "" {
+		m.add("nothing tells the message from another one")
 	}
-	return m, nil
+	if m.dated {
+		m.kept("date", m.message.Hour, c.options, c.table.Now())
+	}
+	return m.message, m.err()
 }
 
 // count writes the counters and the record of the message in one transaction.

@@ -2,10 +2,11 @@ package metering_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -122,6 +123,7 @@ func TestTheClassOfAnErrorDecides(t *testing.T) {
 		{"no permission", refused("AccessDeniedException"), table.Unclassified, metering.Returned},
 		{"no table", refused("ResourceNotFoundException"), table.Unclassified, metering.Returned},
 		{"not what the table takes", refused("ValidationException"), table.Unclassified, metering.Returned},
+		{"the table of another program", tabletest.Status(http.StatusBadRequest, "ValidationException", "Type mismatch for attribute to update"), table.Permanent, metering.Returned},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			t.Parallel()
@@ -189,6 +191,10 @@ func TestWhatHasExpiredIsNotCounted(t *testing.T) {
 			t.Errorf("%d days ago: %+v", days, o)
 		}
 	}
+	// The refusal tells of the hour with the rest.
+	o := f.Count(t.Context(), metering.Delivery{Body: []byte(`{"workspaceId":"acme","metricId":"exports","count":0,"date":"2013-01-15T10"}`)})
+	check.Equal(t, "error", fmt.Sprint(o.Err), "metering: not valid: invalid: count is not a whole number from 1 to 1000000; "+
+		"nothing tells the message from another one; date is longer ago than counters are kept")
 	// The first hour that can be asked for is still there.
 	u, err := f.Usage(t.Context(), metering.Question{Meter: workspace, From: now.Add(-rangeDays * day), To: now})
 	if err != nil || u.Total != 3 {
@@ -200,51 +206,56 @@ func TestWhatHasExpiredIsNotCounted(t *testing.T) {
 }
 
 // A release behind the producers hands their messages to one that is not, or to the
-// dead-letter queue.
-func TestAMessageOfALaterVersionIsReturned(t *testing.T) {
+// dead-letter queue. So it does with those of a producer that mistypes a member.
+func TestAMessageThatALaterReleaseMayKnowIsReturned(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	later := metering.Delivery{Source: "sqs", ID: "2", Body: []byte(
-		`{"schemaVersion":2,"workspace":{"id":"acme"},"count":"many"}`)}
-	for _, o := range append(f.Batch(t.Context(), []metering.Delivery{later, delivery(t, "1", message)})[:1], f.Count(t.Context(), later)) {
-		if o.Status != metering.Returned || !errors.Is(o.Err, metering.ErrVersion) {
-			t.Errorf("%+v", o)
+	for _, body := range []string{
+		`{"schemaVersion":2,"workspace":{"id":"acme"},"count":"many"}`,
+		`{"workspaceId":"acme","userID":"ana","metricId":"exports","count":1,"date":"2024-01-15T10"}`,
+		`{"workspaceId":"acme","metric":"exports","count":0,"date":"2013-01-15T10"}`,
+	} {
+		later := metering.Delivery{Source: "sqs", ID: "2", Body: []byte(body)}
+		for _, o := range append(f.Batch(t.Context(), []metering.Delivery{later, delivery(t, "1", message)})[:1], f.Count(t.Context(), later)) {
+			if o.Status != metering.Returned || !errors.Is(o.Err, metering.ErrLater) || o.Class != table.Unclassified {
+				t.Errorf("%s: %+v", body, o)
+			}
 		}
 	}
 	f.check(t, workspace, 3)
 }
 
-// Messages of different workspaces meet in the counters of their user.
-func TestMessagesOfABatchThatShareACounterAreNotInFlightTogether(t *testing.T) {
+// Transactions on one counter would be in conflict. So of a batch on three counters, three
+// are in flight: the first of each waits for the others.
+func TestMessagesOfABatchOnOneCounterAreCountedInTurn(t *testing.T) {
 	t.Parallel()
-	for _, counter := range []string{"USER#ana#", "WORKSPACE#w0#"} {
-		t.Run(counter, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t)
-			var inFlight atomic.Int64
-			f.faults.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {
-				return strings.Contains(string(r.Body), counter)
-			}, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-				if inFlight.Add(1) > 1 {
-					t.Error("two transactions on one counter")
-				}
-				defer inFlight.Add(-1)
-				return next.RoundTrip(r)
-			}))
-			batch := []metering.Delivery{}
-			for i, who := range [][2]string{{"w0", ""}, {"w1", "ana"}, {"w2", "ana"}, {"w3", ""}, {"w0", "ana"}, {"w0", "bob"}, {"w4", "ana"}} {
-				m := message
-				m.WorkspaceID, m.UserID = who[0], who[1]
-				batch = append(batch, delivery(t, strconv.Itoa(i), m))
-			}
-			for _, o := range f.Batch(t.Context(), batch) {
-				if o.Status != metering.Counted {
-					t.Errorf("%+v", o)
-				}
-			}
-			f.check(t, userAll, 4*3)
-		})
+	f := newFixture(t)
+	var together sync.WaitGroup
+	together.Add(3)
+	wait := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		together.Done()
+		together.Wait()
+		return next.RoundTrip(r)
 	}
+	f.faults.Next("TransactWriteItems", wait, wait, wait)
+	var batch []metering.Delivery
+	for i := range 9 {
+		m := message
+		switch i % 3 {
+		case 0:
+			m.MetricID = "reports"
+		case 1:
+			m.Hour = ten.Add(-day)
+		case 2:
+			m.Hour = ten.Add(-time.Duration(i) * time.Hour) // of one day
+		}
+		batch = append(batch, delivery(t, strconv.Itoa(i), m))
+	}
+	for _, o := range f.Batch(t.Context(), batch) {
+		check.Equal(t, "status", o.Status, metering.Counted)
+	}
+	check.Equal(t, "transactions in flight", f.faults.MaxInFlight(), 3)
+	f.check(t, workspace, 6*3)
 }
 
 func TestOptionsBoundWhatIsKeptAndAsked(t *testing.T) {

@@ -4,24 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/singletable/singletable/examples/internal/strictjson"
-	"github.com/singletable/singletable/table"
 )
 
-// ErrInvalid matches what is wrong with a message or a question by itself. It
-// is one of the errors that [table.Classify] calls permanent.
-var ErrInvalid = fmt.Errorf("metering: not valid: %w", table.ErrInvalid)
-
-// ErrVersion matches the error of a message whose schemaVersion is later than
-// [SchemaVersion]. The message may be a good one, for a consumer of a later
-// release. [table.Classify] does not call it permanent.
-var ErrVersion = errors.New("metering: schemaVersion is later than this release knows")
+// ErrLater matches the error of a message that a later release may know: with a later
+// schemaVersion than [SchemaVersion], or with an unknown member. [table.Classify] does not
+// call it permanent.
+var ErrLater = errors.New("metering: perhaps of a later release")
 
 const (
 	// SchemaVersion is the version of the messages that are understood, and of
@@ -51,192 +40,72 @@ type Message struct {
 	Hour time.Time
 }
 
-// wire is a message as JSON has it. Pointers tell what is empty from what is
-// left out.
-type wire struct {
-	SchemaVersion int     `json:"schemaVersion"`
-	MessageID     *string `json:"messageId,omitempty"`
-	WorkspaceID   *string `json:"workspaceId"`
-	UserID        *string `json:"userId,omitempty"`
-	MetricID      *string `json:"metricId"`
-	Count         *int64  `json:"count"`
-	Date          *string `json:"date"`
-}
-
 // Decode reads a message and validates it. Without schemaVersion it is of version
-// 1. Of the text an error repeats only the names of unknown members.
+// 1. Of the text an error repeats only the names of members.
 //
-// A member that no message has is refused: a mistyped userId would otherwise
-// count for the workspace alone, and nobody would notice. So is a member that is
-// there twice.
+// A member that no message has is a mistyped one, without which a message counts for
+// less than it should, or one of a later release. So the message is kept.
 //
-// Errors:
-//   - [ErrVersion]: a message of a later version.
-//   - [Problems], which match [ErrInvalid]: everything that is wrong.
+// Errors, which list everything that is wrong:
+//   - [ErrLater]: a message of a later version, or with an unknown member.
+//   - [Problems], which match [ErrInvalid]: any other.
 func Decode(text []byte) (Message, error) {
-	members, err := object(text)
-	if err != nil {
-		return Message{}, err
-	}
-	// The version comes first: the rest may mean something else in another one.
-	var version float64 // some producers have no other numbers
-	if raw, ok := members["schemaVersion"]; ok && string(raw) != "null" {
-		switch err := json.Unmarshal(raw, &version); {
-		case err != nil || version < SchemaVersion:
-			return Message{}, Problems{fmt.Sprintf("schemaVersion is not a number from %d on", SchemaVersion)}
-		case version != SchemaVersion:
-			return Message{}, ErrVersion
-		}
-	}
-	delete(members, "schemaVersion")
-	var w wire
-	if err := decode(members, map[string]any{
-		"messageId": &w.MessageID, "workspaceId": &w.WorkspaceID, "userId": &w.UserID,
-		"metricId": &w.MetricID, "count": &w.Count, "date": &w.Date,
-	}); err != nil {
-		return Message{}, err
-	}
-	return w.message()
+	d := decode(text)
+	return d.message, d.err()
 }
 
-// object returns the members of a JSON object, each of which is there once.
-func object(text []byte) (map[string]json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	switch err := strictjson.Check(text); {
-	case errors.Is(err, strictjson.ErrDuplicate):
-		return nil, Problems{"a member is there twice"}
-	case err != nil || json.Unmarshal(text, &members) != nil || members == nil:
-		return nil, Problems{"it is not one JSON object"}
-	}
-	return members, nil
+// decoded is a message, and what is wrong with it.
+type decoded struct {
+	reading
+	message Message
+	dated   bool // has the message an hour?
+	later   bool
 }
 
-// decode sets each target to the member of its name, and reports the members that
-// have no target and those of another type. Targets are a **string or **int64.
-func decode(members map[string]json.RawMessage, targets map[string]any) error {
-	var p Problems
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		target, ok := targets[name]
-		switch {
-		case !ok && isIdentifier(name):
-			p.add("unknown member %s", name)
-		case !ok:
-			p.add("unknown member, whose name is no identifier")
-		default:
-			if number, ok := target.(**int64); ok {
-				if !whole(members[name], number) {
-					p.add("%s is not a whole number", name)
-				}
-			} else if json.Unmarshal(members[name], target) != nil {
-				p.add("%s is not a string", name)
-			}
-		}
+func decode(text []byte) decoded {
+	d := decoded{reading: read(text)}
+	if d.members == nil {
+		return d
 	}
-	return p.err()
+	var version float64 = SchemaVersion // some producers have no other numbers
+	switch value := d.take("schemaVersion"); {
+	case value != nil && json.Unmarshal(value, &version) != nil, version < SchemaVersion:
+		d.add("schemaVersion is not a number from %d on", SchemaVersion)
+	case version != SchemaVersion:
+		d.later = true
+		d.add("schemaVersion is later than %d", SchemaVersion)
+		return d // the rest may mean something else
+	}
+	m := &d.message
+	m.ID = d.id("messageId", false)
+	m.WorkspaceID = d.id("workspaceId", true)
+	m.UserID = d.id("userId", false)
+	m.MetricID = d.id("metricId", true)
+	m.Count = d.count("count")
+	m.Hour, d.dated = d.hour("date")
+	d.later = d.unknown()
+	return d
 }
 
-// whole sets the target to a whole number, or to nil for null, and reports whether
-// the text is either. It also takes 3.0 and 3e0: to some producers, all numbers have a
-// fraction.
-func whole(text json.RawMessage, target **int64) bool {
-	var f *float64
-	if json.Unmarshal(text, &f) != nil {
-		return false
+func (d decoded) err() error {
+	if d.later {
+		return fmt.Errorf("%w: %s", ErrLater, d.Problems.String())
 	}
-	if f == nil {
-		return true
-	}
-	n := int64(*f)
-	*target = &n
-	// Greater numbers are not exact.
-	return math.Abs(*f) < 1<<53 && float64(n) == *f
+	return d.Problems.err()
 }
 
-func (w wire) message() (Message, error) {
-	var m Message
-	var p Problems
-	m.WorkspaceID = p.identifier("workspaceId", w.WorkspaceID, true)
-	m.MetricID = p.identifier("metricId", w.MetricID, true)
-	m.UserID = p.identifier("userId", w.UserID, false)
-	m.ID = p.identifier("messageId", w.MessageID, false)
-	if w.Count == nil || *w.Count < 1 || *w.Count > MaxCount {
-		p.add("count is not a number from 1 to %d", MaxCount)
-	} else {
-		m.Count = *w.Count
-	}
-	m.Hour = p.hour("date", w.Date)
-	return m, p.err()
+// wire is the JSON of a message.
+type wire struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	MessageID     string `json:"messageId,omitempty"`
+	WorkspaceID   string `json:"workspaceId"`
+	UserID        string `json:"userId,omitempty"`
+	MetricID      string `json:"metricId"`
+	Count         int64  `json:"count"`
+	Date          string `json:"date"`
 }
 
 // MarshalJSON returns the JSON that [Decode] reads.
 func (m Message) MarshalJSON() ([]byte, error) {
-	date := m.Hour.UTC().Format(hourLayout)
-	w := wire{SchemaVersion: SchemaVersion, WorkspaceID: &m.WorkspaceID, MetricID: &m.MetricID, Count: &m.Count, Date: &date}
-	if m.UserID != "" {
-		w.UserID = &m.UserID
-	}
-	if m.ID != "" {
-		w.MessageID = &m.ID
-	}
-	return json.Marshal(w)
-}
-
-// Problems is everything that is wrong with a message or a question, for whoever
-// sent it. As an error it matches [ErrInvalid].
-type Problems []string
-
-// Error returns the problems, and whose they are.
-func (p Problems) Error() string { return ErrInvalid.Error() + ": " + p.String() }
-
-// String returns the problems alone.
-func (p Problems) String() string { return strings.Join(p, "; ") }
-
-// Unwrap returns [ErrInvalid].
-func (p Problems) Unwrap() error { return ErrInvalid }
-
-func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
-
-func (p Problems) err() error {
-	if len(p) == 0 {
-		return nil
-	}
-	return p
-}
-
-// identifier returns the identifier of a member; nil means that it is left out.
-func (p *Problems) identifier(name string, id *string, required bool) string {
-	switch {
-	case id == nil && required:
-		p.add("%s is missing", name)
-	case id == nil:
-	case !isIdentifier(*id):
-		p.add("%s is not 1 to %d letters, digits, _ and -", name, maxIdentifier)
-	default:
-		return *id
-	}
-	return ""
-}
-
-func isIdentifier(s string) bool {
-	for _, c := range []byte(s) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return 1 <= len(s) && len(s) <= maxIdentifier
-}
-
-// hour returns the hour of a member.
-func (p *Problems) hour(name string, date *string) time.Time {
-	if date == nil {
-		p.add("%s is missing", name)
-		return time.Time{}
-	}
-	// Parse knows the calendar, but takes an hour of one digit too.
-	at, err := time.Parse(hourLayout, *date)
-	if err != nil || len(*date) != len(hourLayout) {
-		p.add("%s is not an hour of the calendar, as YYYY-MM-DDThh", name)
-	}
-	return at
+	return json.Marshal(wire{SchemaVersion, m.ID, m.WorkspaceID, m.UserID, m.MetricID, m.Count, m.Hour.UTC().Format(hourLayout)})
 }

@@ -17,26 +17,58 @@ type Question struct {
 	From, To time.Time
 }
 
-// DecodeQuestion reads a question. The error is of type [Problems]. What depends on
-// the [Options] is checked by [Reader.Usage].
-func DecodeQuestion(text []byte) (Question, error) {
-	members, err := object(text)
-	if err != nil {
-		return Question{}, err
-	}
-	var workspace, user, metric, from, to *string
-	if err := decode(members, map[string]any{
-		"workspaceId": &workspace, "userId": &user, "metricId": &metric, "fromDate": &from, "toDate": &to,
-	}); err != nil {
-		return Question{}, err
+// Decode reads a question and validates it. The error, [Problems], lists everything that
+// is wrong.
+func (r *Reader) Decode(text []byte) (Question, error) {
+	d := read(text)
+	if d.members == nil {
+		return Question{}, d.err()
 	}
 	var q Question
-	var p Problems
-	q.WorkspaceID = p.identifier("workspaceId", workspace, user == nil)
-	q.UserID = p.identifier("userId", user, false)
-	q.MetricID = p.identifier("metricId", metric, true)
-	q.From, q.To = p.hour("fromDate", from), p.hour("toDate", to)
-	return q, p.err()
+	q.WorkspaceID = d.id("workspaceId", !d.has("userId"))
+	q.UserID = d.id("userId", false)
+	q.MetricID = d.id("metricId", true)
+	from, begins := d.hour("fromDate")
+	to, ends := d.hour("toDate")
+	q.From, q.To = from, to
+	if begins {
+		d.bound("fromDate", from)
+		d.kept("fromDate", from, r.options, r.counters.Now())
+	}
+	if ends {
+		d.bound("toDate", to)
+	}
+	if begins && ends {
+		d.span(q, r.options)
+	}
+	d.unknown()
+	return q, d.err()
+}
+
+// bound adds what is wrong with the first or the last hour of a question.
+func (p *Problems) bound(name string, at time.Time) {
+	// Keys have years of four digits, and so has the end of the hour.
+	if utc := at.UTC(); !utc.Equal(utc.Truncate(time.Hour)) || utc.Year() < 0 || utc.Add(time.Hour).Year() > 9999 {
+		p.add("%s is not a whole hour before 9999-12-31T23", name)
+	}
+}
+
+// span adds what is wrong with the length of a question's time.
+func (p *Problems) span(q Question, o Options) {
+	switch span := q.To.Sub(q.From); {
+	case span < 0:
+		p.add("fromDate is after toDate")
+	case span > time.Duration(o.RangeDays)*day:
+		p.add("fromDate and toDate are more than %d days apart", o.RangeDays)
+	}
+}
+
+// kept adds that an hour is too long ago: its counters may be deleted. Without them, a
+// total looks like a good one.
+func (p *Problems) kept(name string, hour time.Time, o Options, now time.Time) {
+	if o.expired(hour, now) {
+		p.add("%s is longer ago than counters are kept", name)
+	}
 }
 
 // end is the first moment after the question's time.
@@ -46,31 +78,16 @@ func (q Question) end() time.Time { return q.To.Add(time.Hour) }
 func (q Question) validate(o Options, now time.Time) error {
 	var p Problems
 	if q.WorkspaceID != "" || q.UserID == "" {
-		p.identifier("workspaceId", &q.WorkspaceID, true)
+		p.identifier("workspaceId", q.WorkspaceID)
 	}
 	if q.UserID != "" {
-		p.identifier("userId", &q.UserID, false)
+		p.identifier("userId", q.UserID)
 	}
-	p.identifier("metricId", &q.MetricID, true)
-	for _, bound := range []struct {
-		name string
-		at   time.Time
-	}{{"fromDate", q.From}, {"toDate", q.To}} {
-		// Keys have years of four digits, and so has the end of the hour.
-		if utc := bound.at.UTC(); !utc.Equal(utc.Truncate(time.Hour)) || utc.Year() < 0 || utc.Add(time.Hour).Year() > 9999 {
-			p.add("%s is not a whole hour before 9999-12-31T23", bound.name)
-		}
-	}
-	switch span := q.To.Sub(q.From); {
-	case span < 0:
-		p.add("fromDate is after toDate")
-	case span > time.Duration(o.RangeDays)*day:
-		p.add("fromDate and toDate are more than %d days apart", o.RangeDays)
-	}
-	if o.expired(q.From, now) {
-		// The total would lack what has expired, and look like a good one.
-		p.add("fromDate is longer ago than counters are kept")
-	}
+	p.identifier("metricId", q.MetricID)
+	p.bound("fromDate", q.From)
+	p.bound("toDate", q.To)
+	p.span(q, o)
+	p.kept("fromDate", q.From, o, now)
 	return p.err()
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/examples/internal/check"
@@ -100,6 +101,7 @@ func TestATimeThatHasExpiredIsRefused(t *testing.T) {
 
 func TestQuestionsAreRead(t *testing.T) {
 	t.Parallel()
+	f := newFixture(t)
 	for text, want := range map[string]metering.Question{
 		`{"workspaceId":"acme","metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`: {
 			Meter: workspace, From: at("2024-01-15T00"), To: at("2024-01-15T23"),
@@ -107,32 +109,41 @@ func TestQuestionsAreRead(t *testing.T) {
 		`{"workspaceId":"acme","userId":"ana","metricId":"exports","fromDate":"2024-01-15T10","toDate":"2024-01-15T10"}`: {Meter: user, From: ten, To: ten},
 		`{"workspaceId":null,"userId":"ana","metricId":"exports","fromDate":"2024-01-15T10","toDate":"2024-01-15T10"}`:   {Meter: userAll, From: ten, To: ten},
 	} {
-		check.Equal(t, text, check.Must(metering.DecodeQuestion([]byte(text)))(t), want)
+		check.Equal(t, text, check.Must(f.Decode([]byte(text)))(t), want)
 	}
 	const good = `{"workspaceId":"acme","userId":"ana","metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`
-	for what, text := range map[string]string{
-		"object":                    `[]`,
-		"unknown member from; unkn": strings.NewReplacer("fromDate", "from", "toDate", "to").Replace(good),
-		"unknown member to":         strings.Replace(good, "toDate", "to", 1),
-		"unknown member FromDate":   strings.Replace(good, "fromDate", "FromDate", 1),
-		"whose name is no ident":    strings.Replace(good, "{", `{"\n":1,`, 1),
-		"toDate is missing":         strings.Replace(good, `,"toDate":"2024-01-15T23"`, "", 1),
-		"workspaceId is missing":    `{"metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`,
-		"userId is not 1 to":        strings.Replace(good, "ana", "", 1),
-		"metricId is not a string":  strings.Replace(good, `"exports"`, "7", 1),
-		"fromDate is not an hour":   strings.Replace(good, "15T00", "32T00", 1),
+	for text, want := range map[string]string{
+		`[]`: "it is not a JSON object",
+		`{}`: "workspaceId is required and must be a non-empty string; metricId is required and must be a non-empty string; " +
+			"fromDate is required and must be a non-empty string; toDate is required and must be a non-empty string",
+		strings.NewReplacer("fromDate", "from", "toDate", "ToDate").Replace(good): "fromDate is required and must be a non-empty string; " +
+			"toDate is required and must be a non-empty string; ToDate is unknown; from is unknown",
+		strings.Replace(good, "{", `{"\n":1,"\t":1,`, 1): "a member whose name is no identifier is unknown; a member whose name is no identifier is unknown",
+		`{"metricId":"exports","metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`: "metricId is there twice; " +
+			"workspaceId is required and must be a non-empty string",
+		// Each member is wrong, and the time of the two that are not.
+		`{"workspaceId":"a#b","userId":"","metricId":7,"fromDate":"2024-01-15T10","toDate":"2024-01-15T09"}`: "workspaceId is not 1 to 128 letters, digits, _ and -; " +
+			"userId is not 1 to 128 letters, digits, _ and -; metricId is not a string; fromDate is after toDate",
+		`{"userId":7,"metricId":"exports","fromDate":"2013-01-01T00","toDate":"2024-01-32T00"}`: "userId is not a string; " +
+			"toDate is not an hour of the calendar, as YYYY-MM-DDThh; fromDate is longer ago than counters are kept",
+		`{"userId":"ana","metricId":"exports","fromDate":"2013-01-01T00","toDate":"9999-12-31T23","from":1}`: "fromDate is longer ago than counters are kept; " +
+			"toDate is not a whole hour before 9999-12-31T23; fromDate and toDate are more than 1825 days apart; from is unknown",
 	} {
-		_, err := metering.DecodeQuestion([]byte(text))
-		if problems, ok := errors.AsType[metering.Problems](err); !ok || !strings.Contains(problems.String(), what) || !errors.Is(err, metering.ErrInvalid) {
-			t.Errorf("%s: %v", what, err)
+		_, err := f.Decode([]byte(text))
+		if problems, ok := errors.AsType[metering.Problems](err); !ok || !errors.Is(err, metering.ErrInvalid) {
+			t.Errorf("%s: %v", text, err)
+		} else {
+			check.Equal(t, text, problems.String(), want)
 		}
 	}
 }
 
 func FuzzDecodeQuestion(f *testing.F) {
+	// Nothing is sent to the table.
+	reader := check.Must(metering.NewReader(check.Must(table.New(dynamodb.New(dynamodb.Options{}), metering.Schema("any"), nil))(f), nil))(f)
 	f.Add([]byte(`{"workspaceId":"acme","userId":"ana","metricId":"m","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		q, err := metering.DecodeQuestion(text)
+		q, err := reader.Decode(text)
 		if err == nil && (q.MetricID == "" || q.WorkspaceID == "" && q.UserID == "") || err != nil && !errors.Is(err, metering.ErrInvalid) {
 			t.Errorf("%+v %v", q, err)
 		}
