@@ -84,6 +84,23 @@ func TestNobodyLearnsWhoHasAnEmail(t *testing.T) {
 	}
 }
 
+func TestOf32SignUpsOverHTTPOneIsAUserAndNoneIsToldSo(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	check.Together(32, func(i int) {
+		a.do(t, "", "POST", "/users", fmt.Sprintf(`{"email":"carla@example.com","name":"Carla %d","password":"secret-%d"}`, i, i)).is(t, http.StatusAccepted)
+	})
+	check.Equal(t, "mails", len(a.mails.sent), 5) // the limit
+	code, users := a.mails.code(t, "carla@example.com"), 0
+	for i := range 32 {
+		login := fmt.Sprintf(`{"email":"carla@example.com","password":"secret-%d","code":%q}`, i, code)
+		if a.do(t, "", "POST", "/sessions", login, "X-Forwarded-For", fmt.Sprint("192.0.2.", i)).Status == http.StatusCreated {
+			users++
+		}
+	}
+	check.Equal(t, "passwords that log in", users, 1)
+}
+
 // Each client has limits of its own, by the address that the proxy has seen.
 func TestAClientHasALimit(t *testing.T) {
 	t.Parallel()

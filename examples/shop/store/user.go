@@ -102,7 +102,9 @@ func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) 
 	if u.Password, err = newPassword(secret, s.rounds); err != nil {
 		return User{}, err
 	}
-	if err := s.users.Create(ctx, &u); err != nil {
+	// A conflict is of two sign-ups at once, one of which may have failed as well.
+	err = s.table.Retry(ctx, func(ctx context.Context) error { return s.users.Create(ctx, &u) })
+	if err != nil {
 		return User{}, emailTaken(err)
 	}
 	return u, nil

@@ -49,13 +49,7 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	errs := check.Errors(32, func(i int) error {
-		for {
-			u := User{ID: fmt.Sprintf("u-%d", i), Email: "ana@example.com", Name: fmt.Sprint(i)}
-			_, err := s.SignUp(t.Context(), u, "secret-1")
-			if !errors.Is(err, table.ErrConflict) {
-				return err
-			}
-		}
+		return check.Err(s.SignUp(t.Context(), User{ID: fmt.Sprintf("u-%d", i), Email: "ana@example.com", Name: fmt.Sprint(i)}, "secret-1"))
 	})
 	winner := ""
 	for i, err := range errs {
