@@ -34,13 +34,17 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, main) }
 
-// deploy returns the functions of the template. Counters are kept long enough for events of
-// any year.
+// deploy returns the functions of the template.
 func deploy(t *testing.T, level string) *lambdatest.Stack {
 	t.Helper()
-	return lambdatest.New(t, "../../template.yaml", map[string]string{
-		"Table": tabletest.New(t, metering.Schema("any"), nil).Schema().Name, "TtlDays": "36500", "LogLevel": level,
-	})
+	return deployOn(t, tabletest.New(t, metering.Schema("any"), nil).Schema().Name, level)
+}
+
+// deployOn returns the functions on a table. Counters are kept long enough for events of any
+// year.
+func deployOn(t *testing.T, table, level string) *lambdatest.Stack {
+	t.Helper()
+	return lambdatest.New(t, "../../template.yaml", map[string]string{"Table": table, "TtlDays": "36500", "LogLevel": level})
 }
 
 func event(t *testing.T, name string) json.RawMessage {
@@ -155,10 +159,10 @@ func TestTheLogHasTheLevelOfTheSettings(t *testing.T) {
 	}
 }
 
-//go:generate go test . -run ^TestAFunctionWithWrongSettings -update
+//go:generate go test . -run "^TestAFunction|^TestAHalf" -update
 
 // Counters that expire before the end of the time that can be asked for would be missing
-// from totals. A consumer of the wrong table would drop all messages.
+// from totals. A consumer of the wrong table would return all messages.
 func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
 	t.Parallel()
 	s := deploy(t, "info")
@@ -174,7 +178,6 @@ func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
 			{map[string]string{"TABLE_NAME": "missing"}, []string{"missing"}},
 			{map[string]string{"_HANDLER": "other"}, []string{"it is count or query"}},
 			{map[string]string{"_HANDLER": ""}, []string{"it is count or query"}},
-			{map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"}, []string{"connection refused"}},
 		} {
 			l := s.StartFails(t, handler, c.replaced)
 			for _, reason := range c.reasons {
@@ -184,9 +187,60 @@ func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
 			}
 		}
 	}
-	l := s.StartFails(t, "count", map[string]string{"TTL_DAYS": "five"})
-	line := regexp.MustCompile(`"time":"[^"]*"`).ReplaceAllString(l.Text, `"time":"…"`)
-	generated.Part(t, "../../RUNBOOK.md", "log-start", "```json\n"+line+"\n```")
+	show(t, "log-start", s.StartFails(t, "count", map[string]string{"TTL_DAYS": "five"}))
+}
+
+// show shows a line in the runbook.
+func show(t *testing.T, part string, l lambdatest.Line) {
+	t.Helper()
+	text := l.Text
+	for _, changing := range [][2]string{{`"time":"[^"]*"`, `"time":"…"`}, {`RequestID: [^,]*,`, "RequestID: …,"}, {`table [^ :]*:`, "table usage-dev:"}, {`"table":"[^"]*"`, `"table":"usage-dev"`}} {
+		text = regexp.MustCompile(changing[0]).ReplaceAllString(text, changing[1])
+	}
+	generated.Part(t, "../../RUNBOOK.md", part, "```json\n"+text+"\n```")
+}
+
+// singletable ensure can end after it has created the table, and before it has set the TTL.
+func TestAHalfMadeTableIsRepairedByEnsure(t *testing.T) {
+	t.Parallel()
+	table := tabletest.New(t, schema.Table{Name: "any"}, nil).Schema().Name
+	s := deployOn(t, table, "info")
+	show(t, "log-table", s.StartFails(t, "count", nil))
+	check.OK(t, metering.Schema(table).Ensure(t.Context(), s.Client))
+	check.Equal(t, "response", string(s.Start(t, "count").Invoke(t, event(t, "direct")).Response), `{"status":"counted"}`)
+}
+
+// Whatever the control plane responds, messages are counted on the right table, and on a
+// wrong one they are returned.
+func TestAFunctionStartsWithoutTheControlPlane(t *testing.T) {
+	t.Parallel()
+	other := tabletest.New(t, schema.Table{Name: "any", PK: "PK", SK: "SK", TTL: "expiresAt"}, nil).Schema().Name
+	const returned = `{"batchItemFailures":[{"itemIdentifier":"059f36b4-87a3-44ab-83d2-661975830a7d"},{"itemIdentifier":"c80e8021-a70a-42c7-a470-796e1186f753"}]}`
+	for _, c := range []struct {
+		operation string
+		fault     tabletest.Fault
+		part      string
+	}{
+		{"DescribeTable", tabletest.Throttle(), "log-unverified"},
+		{"DescribeTable", tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "denied"), ""},
+		{"DescribeTimeToLive", tabletest.DropRequest(), ""},
+	} {
+		right, wrong := deploy(t, "info"), deployOn(t, other, "info")
+		for s, want := range map[*lambdatest.Stack]string{right: `{"batchItemFailures":[]}`, wrong: returned} {
+			s.Faults.Always(c.operation, c.fault)
+			o := s.Start(t, "count").Invoke(t, event(t, "sqs"))
+			check.Equal(t, "response", string(o.Response), want)
+			if c.part != "" {
+				show(t, c.part, o.Lines[0])
+			}
+			check.Equal(t, "log", o.Lines[0].Level+" "+o.Lines[0].Msg, "WARN the table was not compared with its schema")
+		}
+	}
+	// A request that is refused once is sent again.
+	s := deploy(t, "info")
+	s.Environment["AWS_MAX_ATTEMPTS"] = "3"
+	s.Faults.Next("DescribeTable", tabletest.Throttle())
+	check.Equal(t, "lines", len(s.Start(t, "query").Invoke(t, event(t, "question")).Lines), 0)
 }
 
 // A connection that hangs is left after the timeout, and the message is counted by
