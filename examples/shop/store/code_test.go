@@ -3,12 +3,14 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestANewUserLogsInWithACodeOnceAndWithoutOneThen(t *testing.T) {
@@ -77,6 +79,38 @@ func TestOf16UsesOfACodeOneSucceeds(t *testing.T) {
 	}
 	check.Equal(t, "uses", used, 1)
 	check.Equal(t, "generation", check.Must(logIn(t, s, "ana@example.com", "secret-2"))(t).Generation, 1)
+}
+
+// The process is killed before and after each of its requests. The user has the old
+// password and a code that is good, or the new one and a code that is used.
+func TestANewPasswordSurvivesAKillAtEachRequest(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]tabletest.Fault{"before": tabletest.DropRequest(), "after": tabletest.DropResponse()} {
+		s := open(t)
+		for passed, done := 0, false; !done; passed++ {
+			email := fmt.Sprintf("u-%d@example.com", passed)
+			signUp(t, s, User{ID: email, Email: email, Name: "Ana"}, "secret-1")
+			text := codeFor(t, s, email)
+			var faults tabletest.Faults
+			faults.Next("", append(make([]tabletest.Fault, passed), kill)...)
+			faults.Always("", tabletest.DropRequest())
+			_, err := faultyShop(t, s, &faults).SetPassword(t.Context(), text, "secret-2")
+			done = err == nil
+			_, again := s.SetPassword(t.Context(), text, "secret-3")
+			want := "secret-3"
+			if again != nil {
+				check.Is(t, again, ErrCode, "killed ", name, " request ", passed)
+				want = "secret-2"
+			} else if done {
+				t.Errorf("killed %s request %d: a code is used twice", name, passed)
+			}
+			for _, secret := range []string{"secret-1", "secret-2", "secret-3"} {
+				if _, err := logIn(t, s, email, secret); (err == nil) != (secret == want) {
+					t.Errorf("killed %s request %d: %s logs in: %v, want %s", name, passed, secret, err, want)
+				}
+			}
+		}
+	}
 }
 
 func TestACodeExpiresAndIsStoredNowhere(t *testing.T) {
