@@ -104,7 +104,8 @@ func oldBlog(ctx context.Context, client *dynamodb.Client, s *store.Store) (*mig
 	if err != nil {
 		return nil, err
 	}
-	if err := blog.Prepare(ctx); err != nil {
+	err = errors.Join(blog.Users.Advance(ctx, migrate.Old), blog.Posts.Advance(ctx, migrate.Old), blog.Comments.Advance(ctx, migrate.Old))
+	if err != nil {
 		return nil, err
 	}
 	if phase, err := blog.Users.Phase(ctx); err != nil || phase > migrate.Old {

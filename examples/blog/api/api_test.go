@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,13 +156,17 @@ func TestUsersAreIsolated(t *testing.T) {
 	strangers := []string{"bob", "ana#OFFICE", "USER#ana", "ana%23", "ana/office"}
 	w := newWorld(t, a, append([]string{"ana"}, strangers...)...)
 	escaped := url.PathEscape("ana#" + w.folder)
+	a.is(t, http.StatusNoContent, "ana", "PUT /me/metrics/steps/2024-01-15T10:00:00Z", `{"value":1}`)
 	for _, request := range []string{
 		"GET /posts/" + w.draft, "GET /posts/" + w.draft + "/comments", "POST /posts/" + w.draft + "/comments",
 		"PUT /posts/" + w.draft + "/content", "PUT /posts/" + w.post + "/content",
 		"PUT /posts/" + w.draft + "/publication", "DELETE /posts/" + w.post + "/publication",
 		"DELETE /posts/" + w.draft, "DELETE /posts/" + w.post,
 		"DELETE /posts/" + w.post + "/comments/" + w.comment, "DELETE /posts/" + w.draft + "/comments/" + w.comment,
-		"GET /groups/" + w.group + "/members", "DELETE /groups/" + w.group + "/membership",
+		"POST /posts/" + w.draft + "/views", "GET /posts/" + w.draft + "/views",
+		"GET /groups/" + w.group + "/members", "DELETE /groups/" + w.group + "/membership", "GET /groups/" + w.group + "/membership",
+		"PATCH /groups/" + w.group, "DELETE /groups/" + w.group, "PUT /groups/" + w.group + "/members/ana", "GET /groups/" + escaped,
+		"GET /files/" + w.file + "/metadata", "GET /files/" + escaped + "/metadata",
 		"GET /files/" + w.file, "GET /files/" + w.folder, "GET /files/" + escaped,
 		"DELETE /files/office/plan.txt", "DELETE /files/" + w.file,
 		"GET /posts/" + url.PathEscape(w.post+"#METADATA"), "GET /posts/%23",
@@ -177,7 +184,9 @@ func TestUsersAreIsolated(t *testing.T) {
 	}
 	for _, request := range []string{
 		"GET /me/posts", "GET /me/groups", "GET /files", "GET /files?folder=" + w.folder, "GET /files?by=size&folder=" + w.folder,
-		"GET /files?folder=" + url.QueryEscape("ana#"+w.folder), "GET /me/posts?user=ana",
+		"GET /files?folder=" + url.QueryEscape("ana#"+w.folder), "GET /me/posts?user=ana", "GET /me/comments",
+		"GET /folders", "GET /folders?depth=all", "GET /folders?path=office", "GET /folders?depth=all&path=office",
+		"GET /me/metrics/steps?from=2024-01-15T00:00:00Z&to=2024-01-16T00:00:00Z",
 	} {
 		for _, user := range strangers {
 			check.Equal(t, request+" of "+user, a.is(t, http.StatusOK, user, request, ""), "{\"items\":[]}\n")
@@ -202,8 +211,12 @@ func TestALastKeyIsGoodForItsListAndUserOnly(t *testing.T) {
 	lastKey := url.QueryEscape(member(t, a.is(t, http.StatusOK, "ana", "GET /me/posts?limit=1", ""), "lastKey"))
 	a.is(t, http.StatusOK, "ana", "GET /me/posts?lastKey="+lastKey, "")
 	a.is(t, http.StatusBadRequest, "bob", "GET /me/posts?lastKey="+lastKey, "")
-	for _, list := range []string{"GET /posts", "GET /me/groups", "GET /files"} {
-		a.is(t, http.StatusBadRequest, "ana", list+"?lastKey="+lastKey, "")
+	for _, list := range []string{"GET /posts", "GET /me/groups", "GET /me/comments", "GET /files", "GET /folders", "GET /folders?depth=all"} {
+		separator := "?"
+		if strings.Contains(list, "?") {
+			separator = "&"
+		}
+		a.is(t, http.StatusBadRequest, "ana", list+separator+"lastKey="+lastKey, "")
 	}
 }
 
@@ -257,4 +270,31 @@ func TestWhoIsNotRegisteredWritesNothing(t *testing.T) {
 	if groups := a.is(t, http.StatusOK, "nobody", "GET /me/groups", ""); !strings.Contains(groups, `"groupName":"Cooks","userId":"nobody","userName":"Nobody","role":"owner"`) {
 		t.Error(groups)
 	}
+}
+
+func TestTheREADMEHasAllEndpoints(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(check.Must(os.ReadFile("../README.md"))(t))) {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			var methods []string
+			for _, part := range strings.Split(strings.NewReplacer("`", "", "{path}", "{path...}").Replace(cells[1]), ",") {
+				method, path, named := strings.Cut(strings.TrimSpace(part), " ")
+				methods = append(methods, method)
+				if path, _, _ = strings.Cut(path, "?"); named {
+					for _, method := range methods {
+						listed[method+" "+path] = true
+					}
+					methods = nil
+				}
+			}
+		}
+	}
+	for _, pattern := range append(api.Patterns(), "GET /healthz", "GET /readyz") {
+		if !listed[pattern] {
+			t.Errorf("the README has no %s", pattern)
+		}
+		delete(listed, pattern)
+	}
+	check.Equal(t, "more endpoints of the README", slices.Collect(maps.Keys(listed)), []string(nil))
 }

@@ -43,7 +43,7 @@ func setUp(t *testing.T) *fixture {
 	elsewhere := check.Must(table.New(tabletest.Client(t, f.lossy.Install), single.Schema(), nil))(t)
 	f.service = check.Must(migrate.NewBlog(elsewhere, old[0], old[1], old[2]))(t)
 	f.Blog = check.Must(migrate.NewBlog(single, old[0], old[1], old[2]))(t)
-	check.OK(t, f.Prepare(t.Context()))
+	f.advance(t, migrate.Old)
 	f.store = check.Must(store.New(single.Consistent(), nil))(t)
 	return &f
 }

@@ -1,3 +1,5 @@
+// Package migrate moves entities from tables of their own into the single table while the
+// application reads and writes them, through [Records]: see docs/migration.md.
 package migrate
 
 import (
@@ -5,78 +7,131 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 )
 
-// The failures of records, in addition to those of package table.
-var (
-	// ErrNotCopied means that the write to the old table was executed, and its copy
-	// was not. It must not be repeated: the copy is made later.
-	ErrNotCopied = errors.New("written to the old table and not copied yet")
-	// ErrDeleted means that the id was deleted before; ids are not used again.
-	ErrDeleted = fmt.Errorf("the id was deleted before: %w", table.ErrNotFound)
+// Phase is how far the migration of an entity has come. It only grows.
+type Phase int
+
+// The phases, in order.
+const (
+	Old       Phase = iota + 1 // the old table has everything
+	Dual                       // each write to the old table is copied to the single one
+	Switching                  // the old table is frozen; an entity is caught up when it is asked for
+	New                        // the old table is not looked at any more
 )
 
-// attempts bounds how often a write begins again because of other writes.
-const attempts = 32
+func (p Phase) String() string { return [...]string{"unknown", "old", "dual", "switching", "new"}[p] }
 
-// Kind describes one kind of entity and both of its places.
-type Kind[T any] struct {
-	// Name is what progress is stored under.
-	Name string
-	// Old is the table that the entities come from, and OldKey their key there. The
-	// last part of the key is the id.
-	Old    *table.Table
-	OldKey func(T) keys.Key
+// The failures, in addition to those of package table.
+var (
+	// ErrNotCopied must not be repeated: the copy is made later.
+	ErrNotCopied = errors.New("written to the old table and not copied yet")
+	ErrDeleted   = fmt.Errorf("the id was deleted before, and ids are not used again: %w", table.ErrNotFound)
+	ErrPhase     = errors.New("the migration is not in the phase for this")
+	ErrDifferent = errors.New("two items with the same version of an entity differ")
+)
+
+// Records are the entities of one kind during a migration. They are safe for concurrent use.
+type Records[T any] struct {
+	Name   string           // what progress is stored under
+	Old    *table.Table     // the table that the entities come from
+	OldKey func(T) keys.Key // their key there, whose last part is the id
 	// Entity is how they are stored in the single table. Its version attribute
 	// counts in the old table too; where it is missing, the version is 0.
-	Entity repo.Entity[T]
-	// Version points to the field of the version.
-	Version func(*T) *int64
-	// Segments is that of the backfill: see [backfill.Job].
-	Segments int
+	Entity   repo.Entity[T]
+	Version  func(*T) *int64 // points to the field of the version
+	Segments int             // see [backfill.Job]; 4 by default
+
+	single   *table.Table
+	entities *repo.Repo[T]
+	places   []*repo.Repo[T] // one for each item of an entity, which has the version of its writer
+}
+
+// NewRecords returns records with the exported fields of r.
+func NewRecords[T any](single *table.Table, r Records[T]) (_ *Records[T], err error) {
+	r.single, r.places, r.Segments = single, nil, cmp.Or(r.Segments, 4)
+	r.entities, err = repo.New(single.Consistent(), r.Entity)
+	for _, c := range append([]repo.Copy[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...) {
+		place, wrong := repo.New(single, repo.Entity[T]{Type: r.Entity.Type, Key: c.Key, Indexes: c.Indexes})
+		r.places, err = append(r.places, place), errors.Join(err, wrong)
+	}
+	return &r, err
 }
 
 // id names an entity among those of its kind.
-func (k Kind[T]) id(v T) string {
-	key := k.OldKey(v)
+func (r *Records[T]) id(v T) string {
+	key := r.OldKey(v)
 	return cmp.Or(string(key.SK), string(key.PK))
 }
 
-func (k Kind[T]) old(ctx context.Context, at T) (T, error) {
-	return table.Get[T](ctx, k.Old.Consistent(), k.OldKey(at))
-}
+// fences says which fence an id belongs to: an item of the old table with the phase of its
+// ids. There are several, so that the check of a fence is not a hot spot.
+var fences = shard.Index{Prefix: "FENCE", Shards: 4}
 
-// Records are the entities of one kind during a migration. All reads and writes
-// of the application go through them. They are safe for concurrent use.
-type Records[T any] struct {
-	Kind[T]
-	single   *table.Table
-	entities *repo.Repo[T]
-}
+// The attribute of a fence, and the op that checks it.
+const phaseAttribute, opFence = "phase", "fence"
 
-// NewRecords returns the records of a kind, on their way into the single table.
-func NewRecords[T any](single *table.Table, kind Kind[T]) (*Records[T], error) {
-	entities, err := repo.New(single.Consistent(), kind.Entity)
-	return &Records[T]{kind, single, entities}, err
-}
-
-// Get reads an entity. The value at has the fields that its keys are made of.
-func (r *Records[T]) Get(ctx context.Context, at T) (T, error) {
-	phase, err := r.phase(ctx, at)
-	if err != nil {
-		return at, err
+func (r *Records[T]) fence(shard int) keys.Key {
+	key := keys.Key{PK: fences.Prefix.PK(strconv.Itoa(shard))}
+	if !r.Old.Schema().SimpleKey {
+		key.SK = fences.Prefix.SK()
 	}
-	return r.get(ctx, at, phase)
+	return key
 }
 
-// phase returns the phase that an entity is in. While the single table takes over, the
-// entity is caught up first.
+// holds is the check that an entity is still in a phase.
+func (r *Records[T]) holds(v T, p Phase) table.Op {
+	is := expression.Name(phaseAttribute).Equal(expression.Value(p))
+	return table.Check(r.fence(fences.Shard(r.id(v))), is).WithName(opFence)
+}
+
+// read returns the least phase of some fences.
+func (r *Records[T]) read(ctx context.Context, shards ...int) (Phase, error) {
+	least := New
+	for _, i := range shards {
+		stored, err := table.Get[struct {
+			Phase Phase `dynamodbav:"phase"`
+		}](ctx, r.Old.Consistent(), r.fence(i))
+		if err != nil {
+			return 0, fmt.Errorf("fence: %w", err)
+		}
+		least = min(least, stored.Phase)
+	}
+	return least, nil
+}
+
+// Phase returns the phase that all entities of the kind have reached.
+func (r *Records[T]) Phase(ctx context.Context) (Phase, error) { return r.read(ctx, 0, 1, 2, 3) }
+
+// Advance moves every fence on to a phase, except for those that are there or further.
+// A missing one is made: advance to [Old] before the first writer goes through the records.
+func (r *Records[T]) Advance(ctx context.Context, p Phase) error {
+	phase := expression.Name(phaseAttribute)
+	behind := phase.AttributeNotExists().Or(phase.LessThan(expression.Value(p)))
+	for i := range fences.Shards {
+		err := r.Old.Do(ctx, table.Update(r.fence(i), expression.Set(phase, expression.Value(p))).If(behind))
+		if err != nil && !errors.Is(err, table.ErrConditionFailed) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Records[T]) old(ctx context.Context, at T) (T, error) {
+	return table.Get[T](ctx, r.Old.Consistent(), r.OldKey(at))
+}
+
+// phase returns the phase of an entity, which is caught up first in the phase [Switching].
 func (r *Records[T]) phase(ctx context.Context, at T) (Phase, error) {
 	phase, err := r.read(ctx, fences.Shard(r.id(at)))
 	if err == nil && phase == Switching {
@@ -85,9 +140,12 @@ func (r *Records[T]) phase(ctx context.Context, at T) (Phase, error) {
 	return phase, err
 }
 
-// get reads an entity where it is in a phase.
-func (r *Records[T]) get(ctx context.Context, at T, phase Phase) (T, error) {
-	if phase <= Dual {
+// Get reads an entity. The value at has the fields that its keys are made of.
+func (r *Records[T]) Get(ctx context.Context, at T) (T, error) {
+	switch phase, err := r.phase(ctx, at); {
+	case err != nil:
+		return at, err
+	case phase <= Dual:
 		return r.old(ctx, at)
 	}
 	return r.entities.Get(ctx, r.Entity.Key(at))
@@ -96,22 +154,21 @@ func (r *Records[T]) get(ctx context.Context, at T, phase Phase) (T, error) {
 // Create stores a new entity.
 func (r *Records[T]) Create(ctx context.Context, v T) error {
 	*r.Version(&v) = 1
-	return r.inPhase(ctx, v, func(phase Phase) error {
+	return r.inPhase(ctx, v, func(ctx context.Context, phase Phase) error {
 		if phase <= Dual {
 			return r.putOld(ctx, v, table.Create(r.OldKey(v), v), phase)
 		}
 		err := r.single.Transact(ctx, append(r.entities.CreateOps(&v), r.notMarked(v))...)
-		if failed(err, "mark") {
+		if failed(err, opMark) {
 			return ErrDeleted
 		}
 		return err
 	})
 }
 
-// Update changes an entity and returns it as it was stored. Other writers cause
-// change to be called again.
+// Update changes an entity and returns it. Other writers cause change to be called again.
 func (r *Records[T]) Update(ctx context.Context, at T, change func(*T) error) (v T, err error) {
-	err = r.inPhase(ctx, at, func(phase Phase) error {
+	err = r.inPhase(ctx, at, func(ctx context.Context, phase Phase) error {
 		if phase > Dual {
 			v, err = r.entities.Update(ctx, r.Entity.Key(at), change)
 			return err
@@ -132,34 +189,24 @@ func (r *Records[T]) Update(ctx context.Context, at T, change func(*T) error) (v
 	return v, err
 }
 
-// putOld writes to the old table, and copies what was written. If it was deleted in
-// between, that is the error.
+// putOld writes to the old table, and copies what was written, unless it was deleted since.
 func (r *Records[T]) putOld(ctx context.Context, v T, put table.Op, phase Phase) error {
 	err := r.Old.Transact(ctx, put, r.holds(v, phase))
 	if err != nil || phase == Old {
 		return err
 	}
-	_, err = r.catchUp(ctx, v)
-	if err != nil && !errors.Is(err, ErrDeleted) {
-		return fmt.Errorf("%w: %w", ErrNotCopied, err)
+	if _, err = r.catchUp(ctx, v); err != nil && !errors.Is(err, ErrDeleted) {
+		return fmt.Errorf("%w: %v", ErrNotCopied, err) //nolint:errorlint // nobody is to repeat it for its reason
 	}
 	return err
 }
 
 // Delete removes an entity. A missing entity is no error.
 func (r *Records[T]) Delete(ctx context.Context, at T) error {
-	err := r.inPhase(ctx, at, func(phase Phase) error {
+	err := r.inPhase(ctx, at, func(ctx context.Context, phase Phase) error {
 		if phase > Old {
-			v, err := r.get(ctx, at, phase)
-			if err != nil {
-				return err
-			}
 			// The mark comes first: from now on no copy can bring it back.
-			ops, err := r.deleteOps(v)
-			if err == nil {
-				err = r.single.Transact(ctx, ops...)
-			}
-			if err != nil || phase > Dual {
+			if err := r.deleteCopy(ctx, at); err != nil || phase > Dual {
 				return err
 			}
 		}
@@ -171,18 +218,64 @@ func (r *Records[T]) Delete(ctx context.Context, at T) error {
 	return err
 }
 
-// inPhase runs a write in the phase that the entity is in, again if the phase
-// or the entity has changed concurrently.
-func (r *Records[T]) inPhase(ctx context.Context, at T, write func(Phase) error) (err error) {
-	for range attempts {
-		phase, failure := r.phase(ctx, at)
-		if failure != nil {
-			return failure
+// inPhase runs a write in the phase of the entity, again if phase or entity have changed.
+func (r *Records[T]) inPhase(ctx context.Context, at T, write func(context.Context, Phase) error) error {
+	return r.single.Retry(ctx, func(ctx context.Context) error {
+		phase, err := r.phase(ctx, at)
+		if err == nil {
+			err = write(ctx, phase)
 		}
-		err = write(phase)
-		if !failed(err, "fence") && !errors.Is(err, table.ErrConflict) || errors.Is(err, ErrNotCopied) {
+		if failed(err, opFence) {
+			return table.ErrConflict
+		}
+		return err
+	})
+}
+
+// OldSchemas are the former tables: the ids as keys, without types, mostly without versions.
+func OldSchemas(name string) (users, posts, comments schema.Table) {
+	return schema.Table{Name: name + "-Users", PK: "userId", SimpleKey: true},
+		schema.Table{Name: name + "-Posts", PK: "postId", SimpleKey: true},
+		schema.Table{Name: name + "-Comments", PK: "postId", SK: "commentId"}
+}
+
+// Blog is the blog while it is being migrated.
+type Blog struct {
+	Users    *Records[store.User]
+	Posts    *Records[store.Post]
+	Comments *Records[store.Comment]
+}
+
+// NewBlog returns the records of a blog on their way into the single table.
+func NewBlog(single, users, posts, comments *table.Table) (*Blog, error) {
+	var b Blog
+	var errs [3]error
+	b.Users, errs[0] = NewRecords(single, Records[store.User]{
+		Name: "users", Old: users, Entity: store.UserEntity,
+		OldKey:  func(u store.User) keys.Key { return keys.Key{PK: keys.None.PK(u.ID)} },
+		Version: func(u *store.User) *int64 { return &u.Version },
+	})
+	b.Posts, errs[1] = NewRecords(single, Records[store.Post]{
+		Name: "posts", Old: posts, Entity: store.PostEntity,
+		OldKey:  func(p store.Post) keys.Key { return keys.Key{PK: keys.None.PK(p.ID)} },
+		Version: func(p *store.Post) *int64 { return &p.Version },
+	})
+	b.Comments, errs[2] = NewRecords(single, Records[store.Comment]{
+		Name: "comments", Old: comments, Entity: store.CommentEntity,
+		OldKey: func(c store.Comment) keys.Key {
+			return keys.Key{PK: keys.None.PK(c.PostID), SK: keys.None.SK(keys.Str(c.ID))}
+		},
+		Version: func(c *store.Comment) *int64 { return &c.Version },
+	})
+	return &b, errors.Join(errs[:]...)
+}
+
+// Run carries the whole blog into the single table. See [Records.Run].
+func (b *Blog) Run(ctx context.Context, to Reporter) error {
+	for _, run := range []func(context.Context, Reporter) error{b.Users.Run, b.Posts.Run, b.Comments.Run} {
+		if err := run(ctx, to); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }

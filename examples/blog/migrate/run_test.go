@@ -6,7 +6,9 @@ import (
 
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/examples/blog/migrate"
+	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -54,4 +56,21 @@ func TestTheSingleTableIsNeverScanned(t *testing.T) {
 	f.legacy(t, 3)
 	check.OK(t, f.Run(t.Context(), silent{}))
 	check.Equal(t, "scans of the single table", len(f.single.Requests("Scan")), 0)
+}
+
+// An item that is no post stops the migration. Nothing is passed over.
+func TestAnItemThatCannotBeCopiedStopsTheMigration(t *testing.T) {
+	t.Parallel()
+	f := setUp(t)
+	f.legacy(t, 1)
+	bad := map[string]any{"postId": "bad", "authorId": "ana", "createdAt": "yesterday"}
+	check.OK(t, f.Posts.Old.Do(t.Context(), table.Put(f.Posts.OldKey(post("bad")), bad)))
+	if err := f.Posts.Run(t.Context(), silent{}); err == nil {
+		t.Error("the migration went on")
+	}
+	check.Equal(t, "phase", check.Must(f.Posts.Phase(t.Context()))(t), migrate.Dual)
+
+	bad["createdAt"] = noon
+	check.OK(t, f.Posts.Old.Do(t.Context(), table.Put(f.Posts.OldKey(post("bad")), bad)), f.Posts.Run(t.Context(), silent{}))
+	check.Equal(t, "version", check.Must(f.store.Posts.Get(t.Context(), store.PostKey("bad")))(t).AuthorID, "ana")
 }

@@ -82,7 +82,7 @@ func postsOf(client *dynamodb.Client, r *tabletest.Run) (*migrate.Records[store.
 	if err != nil {
 		return nil, err
 	}
-	kind := blog.Posts.Kind
+	kind := *blog.Posts
 	kind.Name += r.ID
 	kind.Segments = 1 // or most of the schedules would be of leases
 	return migrate.NewRecords(single, kind)
@@ -98,7 +98,7 @@ func (m migration) setUp(ctx context.Context, r *tabletest.Run) error {
 	}
 	id := "p-" + r.ID
 	err = errors.Join(
-		posts.Prepare(ctx),
+		posts.Advance(ctx, migrate.Old),
 		posts.Old.Do(ctx, table.Put(posts.OldKey(post(id)), post(id))),
 		posts.Advance(ctx, migrate.Dual),
 	)
