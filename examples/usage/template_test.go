@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +25,9 @@ func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 func TestFunctionsHaveTheirVariablesLogsAndAlarms(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, "template.yaml")
+	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
 	check.Equal(t, "variables", tpl.Globals.Function.Environment.Variables, map[string]string{
-		"TABLE_NAME": "Table", "TTL_DAYS": "TtlDays", "MAX_DATE_RANGE_DAYS": "MaxDateRangeDays", "LOG_LEVEL": "LogLevel",
+		"TABLE_NAME": "usage-${Env}", "TTL_DAYS": "TtlDays", "MAX_DATE_RANGE_DAYS": "MaxDateRangeDays", "LOG_LEVEL": "LogLevel",
 	})
 	logs := samtest.Of[struct {
 		Retention string `yaml:"RetentionInDays"`
@@ -41,23 +44,67 @@ func TestFunctionsHaveTheirVariablesLogsAndAlarms(t *testing.T) {
 		Dimensions []struct {
 			Value string `yaml:"Value"`
 		} `yaml:"Dimensions"`
-		Actions []string `yaml:"AlarmActions"`
+		Actions [][]string `yaml:"AlarmActions"`
+		Over    [][]string `yaml:"OKActions"`
 	}](t, tpl, "AWS::CloudWatch::Alarm") {
 		of := "the log"
 		if len(a.Dimensions) > 0 {
 			of = a.Dimensions[0].Value
 		}
 		alarms = append(alarms, a.Metric+" of "+of)
-		check.Equal(t, name+": actions", a.Actions, []string{"Alarms"})
+		check.Equal(t, name+": actions", a.Actions, [][]string{{"MakesAlarmTopic", "AlarmTopic", "AlarmTopicArn"}})
+		check.Equal(t, name+": actions", a.Over, a.Actions)
 	}
 	slices.Sort(alarms)
 	check.Equal(t, "alarms", alarms, []string{
-		"ApproximateAgeOfOldestMessage of Queue.QueueName",
-		"ApproximateNumberOfMessagesVisible of DeadLetters.QueueName",
+		"ApproximateAgeOfOldestMessage of usage-messages-${Env}",
+		"ApproximateNumberOfMessagesVisible of usage-dead-letters-${Env}",
 		"Dropped of the log",
 		"Errors of Count", "Errors of Query",
+		"ReadThrottleEvents of usage-${Env}",
 		"Throttles of Count", "Throttles of Query",
-		"WriteThrottleEvents of Table",
+		"WriteThrottleEvents of usage-${Env}",
+	})
+	subscription := samtest.Of[map[string]string](t, tpl, "AWS::SNS::Subscription")["AlarmSubscription"]
+	check.Equal(t, "subscription", subscription, map[string]string{"TopicArn": "AlarmTopic", "Protocol": "email", "Endpoint": "AlarmEmail"})
+}
+
+// CloudFormation refuses parameters that contradict each other.
+func TestParametersAgree(t *testing.T) {
+	t.Parallel()
+	tpl := samtest.Read(t, "template.yaml")
+	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
+	for _, c := range []struct {
+		parameters map[string]string
+		why        []string
+	}{
+		{map[string]string{"AlarmEmail": email}, nil},
+		{map[string]string{"AlarmTopicArn": topic, "TableExists": "true", "QueuesExist": "true"}, nil},
+		{nil, []string{"Alarms need an AlarmEmail or an AlarmTopicArn."}},
+		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, []string{"Alarms go to AlarmEmail or to AlarmTopicArn, not to both."}},
+	} {
+		check.Equal(t, fmt.Sprint(c.parameters), samtest.Refused(t, tpl, c.parameters), c.why)
+	}
+}
+
+// What holds data outlives the stack, and nothing in the stack needs it to be the stack's:
+// only the mapping waits for a queue that the stack makes.
+func TestDataOutlivesTheStack(t *testing.T) {
+	t.Parallel()
+	kept := map[string]string{}
+	for name, r := range samtest.Read(t, "template.yaml").Resources {
+		if r.DeletionPolicy != "" {
+			kept[name] = r.DeletionPolicy + " " + r.Condition
+		}
+	}
+	check.Equal(t, "kept", kept, map[string]string{
+		"Table": "RetainExceptOnCreate MakesTable",
+		"Queue": "RetainExceptOnCreate MakesQueues", "DeadLetters": "RetainExceptOnCreate MakesQueues",
+	})
+	text := string(check.Must(os.ReadFile("template.yaml"))(t))
+	check.Equal(t, "references", regexp.MustCompile(`.*(?:!Ref|!GetAtt) (?:Table|Queue|DeadLetters)\b.*`).FindAllString(text, -1), []string{
+		"        deadLetterTargetArn: !GetAtt DeadLetters.Arn",
+		`      EventSourceArn: !If [MakesQueues, !GetAtt Queue.Arn, !Sub "arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:usage-messages-${Env}"]`,
 	})
 }
 
@@ -111,14 +158,14 @@ func TestTheQueueAndItsConsumerFitEachOther(t *testing.T) {
 		t.Errorf("dead letters are taken from %s, not from %s", dead.Allow.From, queue.Name)
 	}
 	mapping := samtest.Of[struct {
-		Source    string   `yaml:"EventSourceArn"`
+		Source    []string `yaml:"EventSourceArn"`
 		Function  string   `yaml:"FunctionName"`
 		Responses []string `yaml:"FunctionResponseTypes"`
 		Scaling   struct {
 			Maximum string `yaml:"MaximumConcurrency"`
 		} `yaml:"ScalingConfig"`
 	}](t, tpl, "AWS::Lambda::EventSourceMapping")["Messages"]
-	check.Equal(t, "mapping", []string{mapping.Source, mapping.Function, strings.Join(mapping.Responses, " "), mapping.Scaling.Maximum},
+	check.Equal(t, "mapping", []string{mapping.Source[1], mapping.Function, strings.Join(mapping.Responses, " "), mapping.Scaling.Maximum},
 		[]string{"Queue.Arn", "Count", "ReportBatchItemFailures", "ReservedConcurrency"})
 
 	// What AWS asks for, since a batch may wait while it is hidden.
