@@ -215,7 +215,8 @@ func (p *planner) saveClaims() error {
 			p.steps = append(p.steps, p.newClaim(key, p.keys[0], expiry))
 		case !p.isOwnedBy(p.old.at, stored):
 			return p.failedAt(key, p.claimType(), errClaimed)
-		case moved || !sameExpiry(p.expiryIn(stored), expiry):
+		case !held, moved, !sameExpiry(p.expiryIn(stored), expiry):
+			// One that was left behind is written, too: it may be about to be removed.
 			p.differs = true
 			p.steps = append(p.steps, p.renewed(key, p.old.at, p.keys[0], expiry))
 		}
