@@ -27,6 +27,14 @@ func serve(t *testing.T, data string) (*programtest.Server, running) {
 	return s, running{t: t, addr: addr}
 }
 
+func kill(t *testing.T, s *programtest.Server) {
+	t.Helper()
+	check.OK(t, s.Cmd.Process.Kill())
+	if err := <-s.Exited; err == nil {
+		t.Error("it has ended by itself")
+	}
+}
+
 // Every message that was acknowledged is counted exactly once, wherever the kills were. A
 // message whose sender had no response is counted once or never.
 func TestAKilledProgramLosesNoMessageAndCountsNoneTwice(t *testing.T) {
@@ -60,8 +68,7 @@ func TestAKilledProgramLosesNoMessageAndCountsNoneTwice(t *testing.T) {
 			})
 		}
 		<-enough
-		check.OK(t, s.Cmd.Process.Kill())
-		<-s.Exited
+		kill(t, s)
 		group.Wait()
 	}
 	s, r := serve(t, data)
@@ -91,8 +98,7 @@ func TestADirectoryIsForOneProgram(t *testing.T) {
 		t.Errorf("%v: %s", err, &out)
 	}
 	r.do("send", "{}") // the first one goes on
-	check.OK(t, first.Cmd.Process.Kill())
-	<-first.Exited
+	kill(t, first)
 	next, _ := serve(t, data)
 	next.End(t, os.Interrupt)
 }

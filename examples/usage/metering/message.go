@@ -89,7 +89,7 @@ func decode(text []byte) decoded {
 
 func (d decoded) err() error {
 	if d.later {
-		return fmt.Errorf("%w: %s", ErrLater, d.Problems.String())
+		return fmt.Errorf("%w: %s", ErrLater, d.String())
 	}
 	return d.Problems.err()
 }

@@ -60,7 +60,9 @@ func isIdentifier(s string) bool {
 
 // CheckJSON returns nil if a text is JSON in UTF-8. The error, [Problems], says where it
 // is not, without quoting the text.
-func CheckJSON(text []byte) error {
+func CheckJSON(text []byte) error { return notJSON(text).err() }
+
+func notJSON(text []byte) Problems {
 	end := len(text) // of what is read without an error
 	syntax, broken := errors.AsType[*json.SyntaxError](json.Unmarshal(text, new(json.RawMessage)))
 	if broken {
@@ -85,7 +87,7 @@ type reading struct {
 
 // read begins to read an object.
 func read(text []byte) reading {
-	if problems, _ := CheckJSON(text).(Problems); problems != nil {
+	if problems := notJSON(text); problems != nil {
 		return reading{Problems: problems}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text)) // which does not fail: it is JSON
