@@ -42,7 +42,7 @@ func deploy(t *testing.T) deployment {
 	written := buckettest.New(t, d.bucket.Bucket) // by the test, so that it is not the functions' doing
 	d.store = check.Must(store.New(tbl, bucket.Objects{Client: written.Client(), Bucket: written.Bucket}))(t)
 	d.Stack = lambdatest.New(t, template, map[string]string{
-		"Table": tbl.Schema().Name, "Bucket": d.bucket.Bucket, "CursorKeysSecretArn": secretARN,
+		"TableName": tbl.Schema().Name, "BucketName": d.bucket.Bucket, "CursorKeysSecretArn": secretARN,
 		"UserPoolId": tabletest.Client(t).Options().Region + "_AbCdEfGhI", "ClientId": "1example23456789",
 	})
 	secrets := secretstest.New(secretARN, "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
@@ -143,14 +143,15 @@ func TestTheConsumerMayDoWhatItDoesAndNoMore(t *testing.T) {
 	event := d.transact(t, s.Users.UpdateOps(renamed, &user)...)
 	d.Faults.Always("", nil)
 
-	needed := samtest.Needed(t, d.Faults.Requests())
+	statements := needed(t, d.Faults.Requests(), []string{"s3:DeleteObject"})
 	// An item of a comment or membership that is missing, or differs, is written whole.
-	needed[0].Action = append(needed[0].Action, "dynamodb:PutItem")
-	samtest.Allows(t, d.Functions["consume"], append(needed,
-		samtest.Statement{Effect: "Allow", Action: []string{"s3:DeleteObject"}, Resource: "${Bucket.Arn}/*"},
-		samtest.Statement{Effect: "Allow", Action: []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, Resource: "Table.StreamArn"},
-		samtest.Statement{Effect: "Allow", Action: []string{"dynamodb:ListStreams"}, Resource: "${Table.Arn}/stream/*"},
-		samtest.Statement{Effect: "Allow", Action: []string{"sqs:SendMessage"}, Resource: "DeadLetters.Arn"})...)
+	statements[0].Action = append(statements[0].Action, "dynamodb:PutItem")
+	samtest.Allows(t, d.Functions["consume"], append(statements,
+		samtest.Statement{
+			Effect: "Allow", Action: []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"},
+			Resource: tableARN + "/stream/*",
+		},
+		samtest.Statement{Effect: "Allow", Action: []string{"sqs:SendMessage"}, Resource: "FailedBatches.Arn"})...)
 
 	d.Faults.Always("", tabletest.DropRequest())
 	o := f.Invoke(t, event)
@@ -176,7 +177,7 @@ func TestTheSweepMayDoWhatItDoesAndNoMore(t *testing.T) {
 		check.Equal(t, "response and log", string(o.Response)+o.Line(t).Msg, "nullsweep")
 	}
 	check.Equal(t, "objects", len(d.bucket.Names()), 2)
-	samtest.Allows(t, d.Functions["sweep"], append(samtest.Needed(t, d.Faults.Requests()), onBucket(d.bucket.Used())...)...)
+	samtest.Allows(t, d.Functions["sweep"], needed(t, d.Faults.Requests(), d.bucket.Used())...)
 	d.Faults.Always("", tabletest.DropRequest())
 	o := f.Invoke(t, []byte(`{}`))
 	check.Equal(t, "error and lines", fmt.Sprint(o.Error != "", len(o.Lines)), "true 2")

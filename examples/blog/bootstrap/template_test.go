@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,24 +22,37 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-const template = "../template.yaml"
+const (
+	template  = "../template.yaml"
+	tableARN  = "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${TableName}"
+	bucketARN = "arn:${AWS::Partition}:s3:::${BucketName}"
+)
 
-func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
-	t.Parallel()
-	samtest.Table(t, samtest.Read(t, template), store.Schema("Blog"))
-}
+// byName replaces the ARN of the stack's table by that of the table of the name.
+var byName = strings.NewReplacer("${Table.Arn}", tableARN, "Table.Arn", tableARN)
 
-// onBucket returns the statements that allow what was asked of the bucket.
-func onBucket(used []string) (statements []samtest.Statement) {
+// needed returns the statements that allow requests to DynamoDB and to the bucket, and
+// nothing else.
+func needed(t *testing.T, requests []tabletest.Request, used []string) []samtest.Statement {
+	t.Helper()
+	statements := samtest.Needed(t, requests)
+	for i := range statements {
+		statements[i].Resource = byName.Replace(statements[i].Resource)
+	}
 	var objects []string
 	for _, action := range used {
 		if action == "s3:ListBucket" {
-			statements = append(statements, samtest.Statement{Effect: "Allow", Action: []string{action}, Resource: "Bucket.Arn"})
+			statements = append(statements, samtest.Statement{Effect: "Allow", Action: []string{action}, Resource: bucketARN})
 		} else {
 			objects = append(objects, action)
 		}
 	}
-	return append(statements, samtest.Statement{Effect: "Allow", Action: objects, Resource: "${Bucket.Arn}/*"})
+	return append(statements, samtest.Statement{Effect: "Allow", Action: objects, Resource: bucketARN + "/*"})
+}
+
+func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
+	t.Parallel()
+	samtest.Table(t, samtest.Read(t, template), store.Schema("Blog"))
 }
 
 // Every endpoint is called: the API has the permissions for that, and no others.
@@ -126,8 +141,7 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 	if _, err := s.Objects.Get(t.Context(), "none"); err == nil {
 		t.Error("there is an object")
 	}
-	needed := append(samtest.Needed(t, faults.Requests()[made:]), onBucket(objects.Used())...)
-	samtest.Allows(t, samtest.Functions(t, samtest.Read(t, template))["api"], append(needed,
+	samtest.Allows(t, samtest.Functions(t, samtest.Read(t, template))["api"], append(needed(t, faults.Requests()[made:], objects.Used()),
 		samtest.Statement{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "CursorKeysSecretArn"})...)
 }
 
@@ -137,11 +151,11 @@ func TestAlarmsReachSomebody(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, template)
 	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
-	want := []string{"5xx HttpApi", "Latency HttpApi", "IteratorAge Consume", "ApproximateNumberOfMessagesVisible DeadLetters.QueueName"}
+	want := []string{"5xx HttpApi", "Latency HttpApi", "IteratorAge Consume", "ApproximateNumberOfMessagesVisible FailedBatches.QueueName"}
 	for name := range samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function") {
 		want = append(want, "Errors "+name, "Throttles "+name)
 	}
-	for _, of := range []string{"Table", "Table published", "Table children"} {
+	for _, of := range []string{"TableName", "TableName published", "TableName children"} {
 		want = append(want, "ReadThrottleEvents "+of, "WriteThrottleEvents "+of)
 	}
 	var have []string
@@ -187,7 +201,8 @@ func TestParametersAgree(t *testing.T) {
 	}
 }
 
-// What holds data outlives the stack, and nobody else reads the bucket.
+// What holds data outlives the stack, and nothing in the stack needs it to be the stack's.
+// Nobody else reads the bucket.
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, template)
@@ -198,13 +213,18 @@ func TestDataOutlivesTheStack(t *testing.T) {
 		}
 	}
 	check.Equal(t, "kept", kept, map[string]string{
-		"Table": "RetainExceptOnCreate", "Bucket": "RetainExceptOnCreate",
+		"Table": "RetainExceptOnCreate MakesTable", "Bucket": "RetainExceptOnCreate MakesTable",
 		"UserPool": "RetainExceptOnCreate MakesUserPool", "UserPoolClient": "RetainExceptOnCreate MakesUserPool",
 	})
 	for setting, on := range samtest.Of[struct {
 		Access map[string]bool `yaml:"PublicAccessBlockConfiguration"`
 	}](t, tpl, "AWS::S3::Bucket")["Bucket"].Access {
 		check.Equal(t, setting, on, true)
+	}
+	text := string(check.Must(os.ReadFile(template))(t))
+	text = strings.ReplaceAll(text, "!If [MakesTable, !GetAtt Table.StreamArn, !Ref TableStreamArn]", "")
+	if regexp.MustCompile(`!Ref (Table|Bucket)\b|\b(Table|Bucket)\.`).MatchString(text) {
+		t.Error("something refers to the table or the bucket of the stack, which TableStreamArn takes away")
 	}
 }
 
@@ -236,14 +256,15 @@ func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
 	}
 }
 
-// A change that fails is delivered again, alone in the end, and is then a dead letter.
+// A change that fails is delivered again, and in the end somebody learns of it.
 func TestChangesAreRetriedAndThenGivenUp(t *testing.T) {
 	t.Parallel()
 	m := samtest.Of[struct {
-		Source      string   `yaml:"EventSourceArn"`
+		Source      []string `yaml:"EventSourceArn"`
 		Responses   []string `yaml:"FunctionResponseTypes"`
 		Start       string   `yaml:"StartingPosition"`
 		Bisect      bool     `yaml:"BisectBatchOnFunctionError"`
+		Retries     int      `yaml:"MaximumRetryAttempts"`
 		Age         int      `yaml:"MaximumRecordAgeInSeconds"`
 		Destination struct {
 			OnFailure struct {
@@ -251,5 +272,5 @@ func TestChangesAreRetriedAndThenGivenUp(t *testing.T) {
 			} `yaml:"OnFailure"`
 		} `yaml:"DestinationConfig"`
 	}](t, samtest.Read(t, template), "AWS::Lambda::EventSourceMapping")["Changes"]
-	check.Equal(t, "mapping", fmt.Sprint(m), "{Table.StreamArn [ReportBatchItemFailures] TRIM_HORIZON true 21600 {{DeadLetters.Arn}}}")
+	check.Equal(t, "mapping", fmt.Sprint(m), "{[MakesTable Table.StreamArn TableStreamArn] [ReportBatchItemFailures] TRIM_HORIZON true 100 43200 {{FailedBatches.Arn}}}")
 }

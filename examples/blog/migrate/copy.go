@@ -174,11 +174,11 @@ func (r *Records[T]) walk(
 // and copies what is missing there: Changed of the report. In the phase [Dual] that includes
 // what writers are about to copy; a second one in the phase [Switching] has to be without.
 func (r *Records[T]) Verify(ctx context.Context) (backfill.Report, error) {
-	return r.walk(ctx, backfill.Job.DryRun, r.mend, func(string, backfill.Progress) error { return nil })
+	return r.walk(ctx, backfill.Job.DryRun, r.copyMissing, func(string, backfill.Progress) error { return nil })
 }
 
-// mend copies v if the single table does not have it, and returns the ops.
-func (r *Records[T]) mend(ctx context.Context, v T) ([]table.Op, error) {
+// copyMissing copies v if the single table does not have it, and returns the ops.
+func (r *Records[T]) copyMissing(ctx context.Context, v T) ([]table.Op, error) {
 	if ok, err := r.matches(ctx, v); err != nil || ok {
 		return nil, err
 	}

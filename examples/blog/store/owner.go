@@ -26,7 +26,7 @@ var (
 )
 
 // SetRole gives a member a role, in the name of an owner. Errors: [ErrNotOwner] if by is
-// none, [ErrNotMember], and [ErrLastOwner]: the only owner stays one.
+// not one, [ErrNotMember], and [ErrLastOwner]: the only owner stays one.
 func (s *Store) SetRole(ctx context.Context, group, by, user string, role Role) error {
 	return s.Table.Retry(ctx, func(ctx context.Context) error {
 		_, err := s.Memberships.UpdateWith(ctx, MemberKey(Membership{GroupID: group, UserID: user}), func(m *Membership) (ops []table.Op, err error) {
