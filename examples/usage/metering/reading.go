@@ -136,7 +136,7 @@ func (r *reading) has(name string) bool {
 	return value != nil && string(value) != "null"
 }
 
-// take returns a member, nil if there is none.
+// take removes a member and returns it, nil if it is missing or null.
 func (r *reading) take(name string) json.RawMessage {
 	defer delete(r.members, name)
 	if !r.has(name) {
@@ -160,7 +160,7 @@ func (r *reading) text(name string, required bool) (s string, ok bool) {
 	return "", false
 }
 
-// id takes an identifier, empty if there is none.
+// id takes an identifier, empty if it is missing.
 func (r *reading) id(name string, required bool) string {
 	id, ok := r.text(name, required)
 	if ok {
