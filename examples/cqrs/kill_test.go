@@ -43,7 +43,9 @@ func TestAKilledProcessLosesNoCommand(t *testing.T) {
 	<-enough
 	check.OK(t, s.Cmd.Process.Kill())
 	<-written
-	<-s.Exited
+	if <-s.Exited == nil {
+		t.Error("it was not killed")
+	}
 
 	s = start(t, "-data", data)
 	token = s.token(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -127,6 +128,30 @@ func TestParametersAgree(t *testing.T) {
 		{map[string]string{"AlarmEmail": email, "SecurityGroupIds": "sg-0a"}, []string{"SecurityGroupIds need SubnetIds."}},
 	} {
 		check.Equal(t, fmt.Sprint(c.parameters), samtest.Refused(t, tpl, c.parameters), c.why)
+	}
+}
+
+// The operations page names each parameter, alarm and function of the template.
+func TestTheOperationsPageIsTheTemplates(t *testing.T) {
+	t.Parallel()
+	page := string(check.Must(os.ReadFile("docs/operations.md"))(t))
+	tpl := samtest.Read(t, "template.yaml")
+	names := slices.Collect(maps.Keys(samtest.Functions(t, tpl)))
+	names = slices.AppendSeq(names, maps.Keys(tpl.Parameters))
+	suffix := regexp.MustCompile(`^.+(Errors|Throttles|Throttled)$`)
+	for name, r := range tpl.Resources {
+		if r.Type != "AWS::CloudWatch::Alarm" {
+			continue
+		}
+		if name != "ServerErrors" {
+			name = suffix.ReplaceAllString(name, "…$1")
+		}
+		names = append(names, name)
+	}
+	for _, name := range names {
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("the page does not name %s", name)
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out rep
 		faults.Always("", tabletest.DropRequest())
 		return open(engine.Client(faults.Install), metered)
 	}
-	router, err := w.quiet.Router(w.quiet.Handlers()...)
+	router, err := w.quiet.Router()
 	if err != nil {
 		return w, stream.Reader{}, err
 	}
@@ -276,7 +276,7 @@ func (w walk) numbers(ctx context.Context) error {
 func (w walk) codes(ctx context.Context) error {
 	w.out.Title("5. Records by business code, whatever their type and year")
 	w.out.Line("  index code-index, codePK = CODE#ACME#ORD-000001")
-	found, err := w.acme.ByCode(ctx, "ORD-000001", 0, "")
+	found, err := w.acme.ByCode(ctx, "", "ORD-000001", 0, "")
 	if err != nil {
 		return err
 	}

@@ -124,6 +124,7 @@ func TestInvalidRequests(t *testing.T) {
 		{400, "/records?type=PRODUCT&lastKey=nonsense", ""},
 		{400, "/records?type=PRODUCT&type=USER", ""},
 		{400, "/records?code=", ""},
+		{400, "/records?code=LAMP&type=NONE", ""},
 		{400, "/record?type=PRODUCT", ""},
 		{400, "/record?%zz", ""},
 		{404, "/record" + ofLamp, ""},
@@ -328,7 +329,7 @@ func TestListsHavePages(t *testing.T) {
 	ana.eventually(t, "/records?code=LAMP", func(r record) bool { return len(r.Items) == 2 && r.Items[1].Version == 2 })
 	ana.eventually(t, "/catalogue", func(r record) bool { return len(r.Items) == 2 })
 	for path, want := range map[string]int{
-		"/tasks?": 2, "/imports/rejected?id=imp-2": 3, "/records?code=LAMP": 2, "/search?name=desk": 5, "/records?type=PRODUCT": 2,
+		"/tasks?": 2, "/imports/rejected?id=imp-2": 3, "/records?code=LAMP": 2, "/records?code=LAMP&type=DEPT": 1, "/search?name=desk": 5, "/records?type=PRODUCT": 2,
 		"/records?type=DEPT&path=LAMP": 2, "/catalogue?": 2, "/record/versions" + ofLamp: 2, "/record/commands" + ofLamp: 2,
 	} {
 		whole := decode(t, ana.is(t, http.StatusOK, path, ""))

@@ -106,7 +106,8 @@ func placeOrder(c call) error {
 	return c.record(c.tenant.PlaceOrder(c.Context(), body.Name, body.Attributes))
 }
 
-// list returns the records of a code, those below a path, or those of a type.
+// list returns the records of a code, of one type or all, those below a path, or those of a
+// type.
 func list(c call) error {
 	q, err := query(c)
 	if err != nil {
@@ -117,7 +118,7 @@ func list(c call) error {
 		return err
 	}
 	if q.Has("code") {
-		found, err := c.tenant.ByCode(c.Context(), q.Get("code"), p.Limit, p.After)
+		found, err := c.tenant.ByCode(c.Context(), q.Get("type"), q.Get("code"), p.Limit, p.After)
 		return pageOf(c, found, err, recordOf)
 	}
 	if q.Has("path") {

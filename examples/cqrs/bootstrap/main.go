@@ -41,7 +41,7 @@ func load(ctx context.Context, log *slog.Logger) (any, error) {
 	case "api":
 		return serve(app, nil, false)
 	case "work":
-		return consume(app.Service, log, app.Service.Handlers()...)
+		return consume(app.Service, log)
 	case "resume":
 		return func(ctx context.Context) (int, error) { return app.Service.Resume(ctx, idle) }, nil
 	case "search", "project", "rebuild":

@@ -56,7 +56,7 @@ func TestAnyDeclaredTypeHasTheCommands(t *testing.T) {
 	first := check.Must(acme.Publish(t.Context(), cat))(t)
 	check.Equal(t, "attributes", first.Attributes, map[string]any{"age": 3.0, "name": "Tom", "tame": true})
 	check.Equal(t, "data at once", check.Must(acme.Get(t.Context(), cat.Ref))(t), first)
-	check.Equal(t, "by code at once", check.Must(acme.ByCode(t.Context(), "TOM", 0, ""))(t).Items, []Record{first})
+	check.Equal(t, "by code at once", check.Must(acme.ByCode(t.Context(), "", "TOM", 0, ""))(t).Items, []Record{first})
 	cat.Version = 1
 	second := check.Must(acme.Publish(t.Context(), cat))(t)
 	check.Equal(t, "data at once", check.Must(acme.Get(t.Context(), cat.Ref))(t), second)
@@ -83,7 +83,7 @@ func TestDataInTheTransactionStaysAsItIs(t *testing.T) {
 	s.settle(t)
 	check.Equal(t, "data", check.Must(s.acme().Get(t.Context(), ana))(t), last)
 	check.Equal(t, "of another tenant", check.Must(s.as(Caller{Tenant: "GLOBEX"}).List(t.Context(), "USER", 0, ""))(t).Items, []Record{})
-	check.Equal(t, "in the index", len(check.Must(s.acme().ByCode(t.Context(), "ana", 0, ""))(t).Items), 0)
+	check.Equal(t, "in the index", len(check.Must(s.acme().ByCode(t.Context(), "", "ana", 0, ""))(t).Items), 0)
 	checkAudit(t, s.acme())
 }
 

@@ -29,9 +29,12 @@ func (s *Service) Handlers() []stream.Handler {
 	}
 }
 
-// Router gives the changes of the table to handlers, such as [Service.Handlers]. All other
-// types of items are what handlers and commands leave behind.
+// Router gives the changes of the table to handlers, by default to [Service.Handlers]. All
+// other types of items are what handlers and commands leave behind.
 func (s *Service) Router(handlers ...stream.Handler) (*stream.Router, error) {
+	if len(handlers) == 0 {
+		handlers = s.Handlers()
+	}
 	return stream.New(s.table, nil, append(handlers, stream.IgnoreOther())...)
 }
 

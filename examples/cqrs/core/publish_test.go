@@ -46,7 +46,7 @@ func TestPublishingLeadsToDataCommandAndHistory(t *testing.T) {
 	check.Equal(t, "version 2", check.Must(ana.Version(t.Context(), lamp, 2))(t), History{Record: want, Seq: 2})
 	check.Equal(t, "data", check.Must(ana.Get(t.Context(), lamp))(t), want)
 	check.Equal(t, "by id", check.Must(ana.ByID(t.Context(), want.ID))(t), want)
-	check.Equal(t, "by code", check.Must(ana.ByCode(t.Context(), "LAMP", 0, ""))(t).Items, []Record{want})
+	check.Equal(t, "by code", check.Must(ana.ByCode(t.Context(), "", "LAMP", 0, ""))(t).Items, []Record{want})
 
 	want.CreatedBy, want.CreatedAt, want.CreatedIP = "bob", updated, "198.51.100.9"
 	page := check.Must(ana.Commands(t.Context(), lamp, 1, ""))(t)

@@ -37,7 +37,7 @@ func TestDepartmentsStandBelowTheirParents(t *testing.T) {
 		page := check.Must(acme.Below(t.Context(), test.above, 0, ""))(t)
 		check.Equal(t, name, codesOf(page.Items), test.want)
 	}
-	store := check.Must(acme.ByCode(t.Context(), "STORE", 0, ""))(t).Items
+	store := check.Must(acme.ByCode(t.Context(), "", "STORE", 0, ""))(t).Items
 	check.Equal(t, "found by code", store[0].Ref(), NewRef("DEPT", "ENG", "BACK", "STORE"))
 	check.Equal(t, "key", dataKey("ACME", store[0].Ref()), keys.Key{PK: "DEPT#ACME", SK: "DEPT#ENG#BACK#STORE"})
 
@@ -58,11 +58,11 @@ func TestACodeIsFoundInEveryTypeOfTheTenant(t *testing.T) {
 	check.Must(s.acme().Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X"), Version: 1}))(t)
 	s.settle(t)
 	var ids []string
-	for _, r := range check.Must(s.acme().ByCode(t.Context(), "X", 0, ""))(t).Items {
+	for _, r := range check.Must(s.acme().ByCode(t.Context(), "", "X", 0, ""))(t).Items {
 		ids = append(ids, fmt.Sprint(r.ID, " at ", r.Version))
 	}
 	check.Equal(t, "found", ids, []string{"DEPT#ACME#X at 1", "DEPT#ACME#X#X at 1", "PRODUCT#ACME#X at 2"})
-	none := check.Must(s.acme().ByCode(t.Context(), "Y", 0, ""))(t).Items
+	none := check.Must(s.acme().ByCode(t.Context(), "", "Y", 0, ""))(t).Items
 	check.Equal(t, "found", len(none), 0)
 }
 

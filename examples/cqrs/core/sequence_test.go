@@ -63,7 +63,7 @@ func TestNumbersRestartEachYearForEachTenant(t *testing.T) {
 		"ORDER#ACME#2025#ORD-000001", "ORDER#GLOBEX#2025#ORD-000001",
 	})
 	s.settle(t)
-	found := check.Must(s.acme().ByCode(t.Context(), "ORD-000001", 0, ""))(t).Items
+	found := check.Must(s.acme().ByCode(t.Context(), "", "ORD-000001", 0, ""))(t).Items
 	check.Equal(t, "of both years", len(found), 2)
 }
 

@@ -144,11 +144,18 @@ func (t Tenant) ByID(ctx context.Context, id string) (Record, error) {
 	return t.Get(ctx, r)
 }
 
-// ByCode reads a page of the records with a business code: of any type with an index,
-// below any parent. It asks the index, so a record is found there a moment after it was
-// published.
-func (t Tenant) ByCode(ctx context.Context, code string, limit int, after string) (table.Page[Record], error) {
-	return t.page(ctx, table.Query{Index: codeIndex, PK: codePartition(t.caller.Tenant, code), Limit: limit, After: after})
+// ByCode reads a page of the records with a business code, below any parent: those of a
+// type, or with an empty type those of all types with an index. It asks the index, so a
+// record is found there a moment after it was published.
+func (t Tenant) ByCode(ctx context.Context, typ, code string, limit int, after string) (table.Page[Record], error) {
+	q := table.Query{Index: codeIndex, PK: codePartition(t.caller.Tenant, code), Limit: limit, After: after}
+	if typ != "" {
+		if _, err := t.entities.of(typ); err != nil {
+			return table.Page[Record]{}, err
+		}
+		q.Range = keys.Prefix(typ).All()
+	}
+	return t.page(ctx, q)
 }
 
 // List reads a page of the records of a type, in the order of their codes.

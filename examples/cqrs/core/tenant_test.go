@@ -146,7 +146,7 @@ func TestACallerWithoutATenantGetsNothing(t *testing.T) {
 	_, published := nobody.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X")})
 	_, read := nobody.Get(t.Context(), NewRef("PRODUCT", "X"))
 	_, listed := nobody.List(t.Context(), "PRODUCT", 0, "")
-	_, found := nobody.ByCode(t.Context(), "X", 0, "")
+	_, found := nobody.ByCode(t.Context(), "", "X", 0, "")
 	_, numbered := nobody.Number(t.Context(), orderNumbers)
 	imported := nobody.Import(t.Context(), importID, catalogue())
 	rebuilt := nobody.RebuildCatalogue(t.Context(), "rebuild")

@@ -225,7 +225,14 @@ func hostile(t *testing.T, open func(testing.TB) *sql.DB) {
 			found := check.Must(m.Search(t.Context(), tenant, text, 100, ""))(t).Items
 			check.Equal(t, fmt.Sprintf("found by %q of %.20q", text, tenant), len(found), want)
 		}
-		check.Equal(t, "limited", len(check.Must(m.Search(t.Context(), tenant, "", 2, ""))(t).Items), 2)
+		whole := check.Must(m.Search(t.Context(), tenant, "", len(names), ""))(t)
+		check.Equal(t, "a last page", whole.Next, "")
+		var pages []readmodel.Record
+		for page, after := whole, ""; after != "" || len(pages) == 0; after = page.Next {
+			page = check.Must(m.Search(t.Context(), tenant, "", 3, after))(t)
+			pages = append(pages, page.Items...)
+		}
+		check.Equal(t, "pages", pages, whole.Items)
 	}
 	check.Equal(t, "of nobody", len(check.Must(m.Search(t.Context(), "NOBODY", "", 100, ""))(t).Items), 0)
 }
