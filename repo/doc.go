@@ -24,6 +24,9 @@
 // apply them, and the next write stores the result. [Repo.Refresh] brings one
 // entity to its present description, and package backfill does so for all.
 //
+// A method that stores a version in the value that it is given takes a pointer: Create, Put,
+// the forms of these, and the new value of UpdateOps. Every other method takes values.
+//
 // The same writes exist as ops: [Repo.CreateOps], [Repo.PutOps],
 // [Repo.UpdateOps], [Repo.DeleteOps]. One [table.Table.Transact] runs ops of
 // several entities. [Repo.UpdateWith] adds ops to an update.
@@ -34,7 +37,7 @@
 // # Reading the code
 //
 //	an entity   entity.go version.go upgrade.go core.go item.go part.go indexpart.go
-//	reads       repo.go decode.go collect.go
+//	reads       repo.go open.go decode.go collect.go
 //	a write     load.go diff.go plan.go plancopy.go claim.go run.go
 //	            write.go update.go upsert.go ops.go
 //	repairs     loose.go refresh.go deleteall.go

@@ -94,6 +94,10 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, e
 // See [table.QueryPage], and [Collect] and [Stream] for partitions that hold
 // several types.
 //
+// Page.Next is the cursor of the next page, for Query.After. A query of another index, partition,
+// direction, Scope or prefix of the Range refuses it as paginate.ErrInvalidCursor. Everything
+// else may change from page to page, such as Limit, Filter and the bounds of a time window.
+//
 // With Query.Project, or from an index that does not project all attributes, the
 // values are parts of items, here and in the other reads of queries: see
 // [Repo.Project]. [Repo.Update] reads the whole entity first.

@@ -19,6 +19,10 @@ import (
 // as they are; only a list is written as a whole. Without a difference, nothing
 // is written.
 //
+// If change gives the entity another main key, Update deletes the item under the former key
+// and creates one under the new key, in the same transaction. A key that is taken is
+// [table.ErrExists].
+//
 // change can be called several times, and must only modify its argument. An
 // error of change ends Update, which returns it as it is.
 //

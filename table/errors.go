@@ -40,7 +40,7 @@ var (
 	// conflicts do: the same write never succeeds, and a new one must be made
 	// from what is stored now. Package repo returns it, with ErrInvalid, for a value
 	// that was read in part.
-	ErrStale = fmt.Errorf("stale version: %w", ErrConflict)
+	ErrStale error = staleSentinel{}
 	// ErrThrottled means that DynamoDB refused for lack of capacity, retries
 	// included. Nothing was written by the refused request.
 	ErrThrottled = errors.New("throttled")
@@ -61,6 +61,13 @@ var (
 	// of the module matches it. Nothing was sent.
 	ErrInvalid = keys.ErrInvalid
 )
+
+// staleSentinel says once what it is, and not that it is a conflict too.
+type staleSentinel struct{}
+
+func (staleSentinel) Error() string { return "stale version" }
+
+func (staleSentinel) Unwrap() error { return ErrConflict }
 
 // The kinds of invalid input.
 var (

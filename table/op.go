@@ -95,6 +95,13 @@ func CheckMissing(key keys.Key) Op {
 	return Op{verb: verbCheck, key: key, guard: guard{missing: true}}
 }
 
+// CheckExists is a [Check] that there is a live item under the key. Otherwise its transaction
+// fails with [ErrNotFound]. It costs two write units for each KB of the item, and two if there
+// is none.
+func CheckExists(key keys.Key) Op {
+	return Op{verb: verbCheck, key: key, guard: guard{exists: true}}
+}
+
 // If returns the op with one more condition. All conditions must hold. The zero
 // condition always holds.
 func (o Op) If(condition expression.ConditionBuilder) Op {

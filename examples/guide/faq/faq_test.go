@@ -202,6 +202,33 @@ func TestOnlyMembersAreAssigned(t *testing.T) {
 	}
 }
 
+func TestAMemberIsAUserOfAProject(t *testing.T) {
+	t.Parallel()
+	now := noon
+	s := open(t, &now)
+	check.OK(t, s.Start(t.Context(), Project{ID: "p"}, "ana", 0))
+	err := s.Join(t.Context(), Member{Project: "p", User: "bob"})
+	check.Is(t, err, table.ErrNotFound)
+	if _, failed := table.FailedOp(err, "user"); !failed {
+		t.Errorf("it does not name the user: %v", err)
+	}
+	check.OK(t, s.users.Create(t.Context(), &User{ID: "bob", Email: "bob@example.com"}), s.Join(t.Context(), Member{Project: "p", User: "bob"}))
+}
+
+func TestADeskHasOneBookingADay(t *testing.T) {
+	t.Parallel()
+	now := noon
+	s := open(t, &now)
+	first := DeskBooking{ID: "b-1", Desk: "7", Days: []string{"2030-06-01", "2030-06-02"}}
+	second := DeskBooking{ID: "b-2", Desk: "7", Days: []string{"2030-06-02", "2030-06-03"}}
+	check.OK(t, s.desks.Create(t.Context(), &first))
+	check.Is(t, s.desks.Create(t.Context(), &second), table.ErrExists)
+	check.Must(s.desks.Update(t.Context(), deskBookingKey("b-1"), func(b *DeskBooking) error { b.Days = b.Days[:1]; return nil }))(t)
+	check.OK(t, s.desks.Create(t.Context(), &second))
+	check.OK(t, s.desks.Delete(t.Context(), deskBookingKey("b-2")))
+	check.OK(t, s.desks.Create(t.Context(), &DeskBooking{ID: "b-3", Desk: "7", Days: []string{"2030-06-03"}}))
+}
+
 func TestASessionEnds(t *testing.T) {
 	t.Parallel()
 	now := noon

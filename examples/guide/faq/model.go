@@ -3,7 +3,6 @@
 package faq
 
 import (
-	"errors"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -37,6 +36,8 @@ const (
 	session keys.Prefix = "SESSION"
 	email   keys.Prefix = "EMAIL"
 	due     keys.Prefix = "DUE"
+	desk    keys.Prefix = "DESK"
+	day     keys.Prefix = "DAY"
 )
 
 // Project is what tasks belong to.
@@ -135,6 +136,29 @@ var memberEntity = repo.Entity[Member]{
 	}},
 }
 
+// DeskBooking is a desk for some days, which no other booking has then.
+type DeskBooking struct {
+	ID       string   `dynamodbav:"bookingId"`
+	Desk     string   `dynamodbav:"desk"`
+	Days     []string `dynamodbav:"days"` // such as 2030-06-01
+	Revision string   `dynamodbav:"revision"`
+}
+
+func deskBookingKey(id string) keys.Key {
+	return keys.Key{PK: keys.Prefix("DESKBOOKING").PK(id), SK: keys.Metadata}
+}
+
+var deskBookingEntity = repo.Entity[DeskBooking]{
+	Type: "DESKBOOKING", Version: "revision",
+	Key: func(b DeskBooking) keys.Key { return deskBookingKey(b.ID) },
+	Claims: func(b DeskBooking) (claims []keys.Key) {
+		for _, d := range b.Days {
+			claims = append(claims, keys.Key{PK: desk.PK(b.Desk), SK: day.SK(keys.Str(d))})
+		}
+		return claims
+	},
+}
+
 // Counters are the numbers of a project that change without its other fields.
 type Counters struct {
 	Project  string   `dynamodbav:"projectId"`
@@ -175,17 +199,18 @@ type Tracker struct {
 	members  *repo.Repo[Member]
 	counters *repo.Repo[Counters]
 	sessions *repo.Repo[Session]
+	desks    *repo.Repo[DeskBooking]
 }
 
 // New returns the tracker in a table.
 func New(t *table.Table) (*Tracker, error) {
 	s := &Tracker{table: t}
-	var errs [6]error
-	s.projects, errs[0] = repo.New(t, projectEntity)
-	s.tasks, errs[1] = repo.New(t, taskEntity)
-	s.users, errs[2] = repo.New(t, userEntity)
-	s.members, errs[3] = repo.New(t, memberEntity)
-	s.counters, errs[4] = repo.New(t, countersEntity)
-	s.sessions, errs[5] = repo.New(t, sessionEntity)
-	return s, errors.Join(errs[:]...)
+	return s, repo.Open(t,
+		repo.Into(&s.projects, projectEntity),
+		repo.Into(&s.tasks, taskEntity),
+		repo.Into(&s.users, userEntity),
+		repo.Into(&s.members, memberEntity),
+		repo.Into(&s.counters, countersEntity),
+		repo.Into(&s.sessions, sessionEntity),
+		repo.Into(&s.desks, deskBookingEntity))
 }

@@ -130,6 +130,14 @@ func (s *Tracker) Assign(ctx context.Context, projectID, id, userID string) (Tas
 	return t, err
 }
 
+// Join stores a member whose user and project exist at that moment.
+func (s *Tracker) Join(ctx context.Context, m Member) error {
+	ops := append(s.members.CreateOps(&m),
+		table.CheckExists(userKey(m.User)).WithName("user"),
+		table.CheckExists(projectKey(m.Project)).WithName("project"))
+	return s.table.Transact(ctx, ops...)
+}
+
 // Start creates a project with its first member and counters, all or none.
 func (s *Tracker) Start(ctx context.Context, p Project, owner string, budget int64) error {
 	ops := s.projects.CreateOps(&p)
