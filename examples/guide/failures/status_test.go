@@ -85,7 +85,7 @@ func TestThePageQuotesTheCode(t *testing.T) {
 	check.Equal(t, "quotations", generated.Code(t, page, "."), 1)
 }
 
-var known = regexp.MustCompile(`httpapi\.On\((\w+\.Err\w+), http\.(Status\w+)`)
+var known = regexp.MustCompile(`\bOn\((\w+\.Err\w+), http\.(Status\w+)`)
 
 // The page lists where the examples choose another status.
 func TestThePageShowsTheExamplesStatuses(t *testing.T) {
