@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"github.com/singletable/singletable/examples/blog/bucket/buckettest"
 	"github.com/singletable/singletable/examples/blog/setup"
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/auth/pooltest"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
@@ -22,29 +24,32 @@ import (
 )
 
 // production is the variables of a deployment with a table and a bucket.
-func production(t *testing.T) ([]string, *store.Store, *buckettest.Server) {
+func production(t *testing.T) (environment []string, s *store.Store, objects *buckettest.Server, pool pooltest.Pool) {
 	t.Helper()
 	client := tabletest.Client(t)
 	tbl := tabletest.NewWith(t, client, store.Schema("any"), nil)
-	objects := buckettest.New(t, "blog-content")
+	objects = buckettest.New(t, "blog-content")
 	secrets := secretstest.New("blog/cursor-keys", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
 	t.Cleanup(secrets.Close)
 	o := client.Options()
 	credentials := check.Must(o.Credentials.Retrieve(t.Context()))(t)
-	s := check.Must(store.New(tbl, bucket.Objects{Client: objects.Client(), Bucket: objects.Bucket}))(t)
-	return []string{
-		"AWS_REGION=" + o.Region, "AWS_ACCESS_KEY_ID=" + credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + credentials.SecretAccessKey,
-		"AWS_ENDPOINT_URL_DYNAMODB=" + *o.BaseEndpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + *o.BaseEndpoint,
-		buckettest.EndpointVariable + "=" + objects.URL, secretstest.EndpointVariable + "=" + secrets.URL,
-		"COGNITO_USER_POOL_ID=" + o.Region + "_AbCdEfGhI", "COGNITO_CLIENT_ID=client",
-		setup.BucketName + "=" + objects.Bucket, setup.CursorKeysSecret + "=blog/cursor-keys",
-	}, s, objects
+	s = check.Must(store.New(tbl, bucket.Objects{Client: objects.Client(), Bucket: objects.Bucket}))(t)
+	pool = pooltest.New(t, o.Region)
+	for name, value := range pool.Serve(t) {
+		environment = append(environment, name+"="+value)
+	}
+	return append(environment,
+		"AWS_REGION="+o.Region, "AWS_ACCESS_KEY_ID="+credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+credentials.SecretAccessKey,
+		"AWS_ENDPOINT_URL_DYNAMODB="+*o.BaseEndpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+*o.BaseEndpoint,
+		buckettest.EndpointVariable+"="+objects.URL, secretstest.EndpointVariable+"="+secrets.URL,
+		"COGNITO_USER_POOL_ID="+pool.ID, "COGNITO_CLIENT_ID="+pool.ClientID,
+		setup.BucketName+"="+objects.Bucket, setup.CursorKeysSecret+"=blog/cursor-keys"), s, objects, pool
 }
 
 // -serve consumes the stream and sweeps the bucket; -serve-api leaves both to functions.
 func TestServeConsumesAndSweeps(t *testing.T) {
 	t.Parallel()
-	env, s, objects := production(t)
+	env, s, objects, pool := production(t)
 	check.OK(t,
 		s.AddUser(t.Context(), store.User{ID: "ana", Email: "ana@example.com", Name: "Ana"}),
 		s.AddPost(t.Context(), store.Post{ID: "p", AuthorID: "ana"}, make([]byte, store.MaxInline+1)),
@@ -67,6 +72,11 @@ func TestServeConsumesAndSweeps(t *testing.T) {
 	check.Equal(t, "objects before", len(objects.Names()), 2)
 
 	whole := serve("-serve")
+	if token, _ := pool.Token(t, "ana", nil); runtime.GOOS == "linux" { // others trust the system's certificates only
+		if status, body := whole.send(t.Context(), token, "", "GET /me/posts", ""); status != http.StatusOK || !strings.Contains(body, `"postId":"p"`) {
+			t.Errorf("%d %s", status, body)
+		}
+	}
 	check.OK(t, program.Until(t.Context(), func() (bool, error) {
 		named, err := signed(t.Context(), s, "ana", "Anna")
 		return named && len(objects.Names()) == 1, err
@@ -76,7 +86,7 @@ func TestServeConsumesAndSweeps(t *testing.T) {
 
 func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 	t.Parallel()
-	env, s, _ := production(t)
+	env, s, _, _ := production(t)
 	for missing, says := range map[string]string{
 		setup.BucketName: setup.BucketName, setup.CursorKeysSecret: setup.CursorKeysSecret, "COGNITO_USER_POOL_ID": "COGNITO_USER_POOL_ID", "": "other",
 	} {

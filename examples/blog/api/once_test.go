@@ -36,7 +36,7 @@ func TestAPostIsDoneOnce(t *testing.T) {
 	key := http.Header{"Idempotency-Key": {"8e03978e"}}
 	first := map[string]string{}
 	for request, bodies := range posts {
-		for _, header := range []http.Header{{}, {"Idempotency-Key": {"a", "b"}}, {"Idempotency-Key": {strings.Repeat("x", 256)}}} {
+		for _, header := range []http.Header{{}, {"Idempotency-Key": {"a", "b"}}, {"Idempotency-Key": {strings.Repeat("x", 256)}}, {"Idempotency-Key": {"\xff"}}} {
 			if status, body := a.doWith(t, header, "ana", request, bodies[0]); status != http.StatusBadRequest || !strings.Contains(body, "idempotency_key") {
 				t.Errorf("%s with %v: %d %s", request, header, status, body)
 			}

@@ -135,3 +135,31 @@ func TestALateRefreshOfAMembershipDoesNotOverwriteALaterName(t *testing.T) {
 	check.OK(t, faultyStore(t, s, &faults).RefreshMemberships(t.Context(), "ana"))
 	check.Equal(t, "name", check.Must(s.Membership(t.Context(), "g", "ana"))(t).UserName, "Ana")
 }
+
+// Users join and leave two groups all at once, and each of them twice. The counts are those
+// of the lists.
+func TestManyJoinAndLeaveAtOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	const users = 12
+	joined(t, s, users, 2)
+	check.OK(t, check.Errors(4*users, func(i int) error {
+		m := store.Membership{GroupID: fmt.Sprintf("g%d", i%2), UserID: fmt.Sprintf("u%02d", i/4), Role: store.Member}
+		for _, step := range []func() error{
+			func() error { return s.Join(t.Context(), m) },
+			func() error { return s.Leave(t.Context(), m.GroupID, m.UserID) },
+			func() error { return s.Join(t.Context(), m) },
+		} {
+			err := persist(step)
+			if err != nil && !errors.Is(err, store.ErrAlreadyMember) && !errors.Is(err, store.ErrNotMember) {
+				return err
+			}
+		}
+		return nil
+	})...)
+	checkCounts(t, s, users, 2)
+	for i := range 2 {
+		// The last step of all is a join, or meets one.
+		check.Equal(t, "members", len(all(t, s.Memberships, store.MembersQuery(fmt.Sprintf("g%d", i)), userID)), users)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -125,4 +126,39 @@ func TestADeletedGroupTakesItsMembershipsAlong(t *testing.T) {
 	check.Deliver(t, routerOf(t, s), gone)
 	check.Equal(t, "items of the group", len(check.Must(table.Collect(table.All[table.Item](t.Context(), s.Table.Consistent(), table.Query{PK: store.GroupPrefix.PK("g0")})))(t)), 0)
 	checkCounts(t, s, 3, 1)
+}
+
+// A group that an earlier release has stored, without a description, has its owner and its
+// count, and is changed like others. One whose owner has left has none.
+func TestGroupsOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	joined(t, s, 2, 0)
+	put := func(key keys.Key, item map[string]any) {
+		check.OK(t, s.Table.Do(t.Context(), table.Put(key, item)))
+	}
+	membership := func(user, role string) {
+		m := store.Membership{GroupID: "g0", UserID: user}
+		item := map[string]any{
+			"entityType": "MEMBERSHIP", "groupId": "g0", "userId": user, "groupName": "Cooks", "groupVersion": 1, "userVersion": 1,
+			"role": role, "joinedAt": "2024-01-15T10:00:00Z", "version": 1,
+		}
+		put(store.MemberKey(m), item)
+		put(store.MemberOfKey(m), item)
+	}
+	put(store.GroupKey("g0"), map[string]any{"entityType": "GROUP", "groupId": "g0", "name": "Cooks", "version": 1})
+	membership("u00", "owner")
+	membership("u01", "member")
+	check.OK(t, s.RecountGroup(t.Context(), "g0"), s.RecountUser(t.Context(), "u00"), s.RecountUser(t.Context(), "u01"))
+	check.Is(t, s.Leave(t.Context(), "g0", "u00"), store.ErrLastOwner)
+	check.OK(t, check.Err(s.ChangeGroup(t.Context(), "g0", "u00", func(g *store.Group) { g.Description = "What we eat" })))
+	check.OK(t, s.SetRole(t.Context(), "g0", "u00", "u01", store.Owner), s.Leave(t.Context(), "g0", "u00"))
+	g, members, err := s.Group(t.Context(), "g0")
+	check.OK(t, err)
+	check.Equal(t, "group", fmt.Sprint(g, members), "{g0 Cooks What we eat 2} 1")
+
+	membership("u01", "member")
+	check.Is(t, s.SetRole(t.Context(), "g0", "u01", "u01", store.Owner), store.ErrNotOwner)
+	check.OK(t, s.Leave(t.Context(), "g0", "u01"))
+	checkCounts(t, s, 2, 1)
 }
