@@ -39,8 +39,8 @@
 //   - 3: no, of plan and ensure: there is a difference that a person has to
 //     resolve. Ensure has changed nothing then.
 //
-// Ctrl-C and SIGTERM end engine and view with 0. They end the other commands at once, as
-// they end a program that does not handle them.
+// Ctrl-C and SIGTERM end engine and view with 0, and new once it has removed what it has
+// begun. They end the other commands at once, as they end a program that does not handle them.
 //
 // # Output
 //

@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 	"github.com/singletable/singletable/cmd/singletable/internal/system"
 )
 
@@ -29,8 +33,8 @@ The systems are those of the release that this program is of, which the go comma
 downloads, and the copy requires the same release of the library. In a checkout of the
 library they are those of the checkout, and a replace line of go.mod leads to it.
 
-It needs the go command. DIR must be missing or empty, and outside of the checkout. After
-an error nothing is left in it.
+It needs the go command. DIR must be missing or empty, and outside of the checkout, of which
+it copies the files that git tracks. After an error, or Ctrl-C, nothing is left.
 
 Exit codes: 0 it was written, 2 it was not.
 
@@ -47,6 +51,8 @@ type copied struct {
 	Module   string `json:"module"`
 	Files    int    `json:"files"`
 	Checkout string `json:"checkout,omitempty"`
+	// Workspace is the go.work file above Dir.
+	Workspace string `json:"workspace,omitempty"`
 }
 
 // new is the command of this name.
@@ -67,6 +73,9 @@ func (p *program) new(ctx context.Context, args []string) error {
 	if build, ok := debug.ReadBuildInfo(); ok {
 		version = build.Main.Version
 	}
+	// What is unfinished is removed.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	source, err := system.Find(ctx, version)
 	if err != nil {
 		return err
@@ -75,10 +84,23 @@ func (p *program) new(ctx context.Context, args []string) error {
 		return err
 	}
 	w.Checkout = source.Checkout()
-	text := fmt.Sprintf("Wrote %s to %s, as the module %s: %d files.\n", w.System, w.Dir, w.Module, w.Files)
-	if w.Checkout != "" {
-		text += fmt.Sprintf("Its go.mod uses the library of the checkout %s. Remove its replace line to use a release.\n", w.Checkout)
+	if w.Workspace, err = system.Workspace(ctx, w.Dir); err != nil {
+		return err
 	}
-	text += fmt.Sprintf("Next:\n\n  cd %s\n  go test ./...\n\nREADME.md there says how to run, use and deploy it.\n", w.Dir)
-	return p.printResult(w, text, *asJSON, true)
+	return p.printResult(w, w.String(), *asJSON, true)
+}
+
+// String says what to do next.
+func (w copied) String() string {
+	text := fmt.Sprintf("Wrote %s to %s, as the module %s: %d files.\n", w.System, w.Dir, w.Module, w.Files)
+	text += fmt.Sprintf("Next:\n\n  cd %s\n", shell.Quote(w.Dir))
+	if w.Workspace != "" {
+		text += fmt.Sprintf("  go work use .   # the workspace %s does not have it\n", w.Workspace)
+	}
+	text += "  go test ./...\n\nREADME.md there says how to run, use and deploy it.\n"
+	if w.Checkout != "" {
+		text += fmt.Sprintf("Its go.mod leads to the library in the checkout %s. To use a release instead:\n\n"+
+			"  go mod edit -dropreplace github.com/singletable/singletable\n  go get github.com/singletable/singletable@latest\n", w.Checkout)
+	}
+	return text
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"go/format"
 	"io/fs"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/system"
 )
@@ -93,7 +96,10 @@ func TestNewRefuses(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free := filepath.Join(dir, "free")
+	free, dangling := filepath.Join(dir, "free"), filepath.Join(dir, "dangling")
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), dangling); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		args []string
 		says string
@@ -107,21 +113,58 @@ func TestNewRefuses(t *testing.T) {
 		{[]string{"usage", full, "example.com/x"}, "is not empty"},
 		{[]string{"usage", file, "example.com/x"}, "not a directory"},
 		{[]string{"usage", "mine", "example.com/x"}, "in the checkout"},
+		{[]string{"usage", free, "example.com/vendor/x"}, "keeps the go command"},
+		{[]string{"usage", dangling, "example.com/x"}, "link to nothing"},
 	} {
 		trouble(t, run(t, nil, "", append([]string{"new"}, tt.args...)...), tt.says)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 2 {
+	if err != nil || len(entries) != 3 {
 		t.Errorf("left behind: %v %v", entries, err)
 	}
 	if _, err := os.Stat("mine"); err == nil {
 		t.Error("a copy was left in the checkout")
 	}
-	// An empty directory may be there.
-	if err := os.Mkdir(free, 0o755); err != nil {
+}
+
+// TestNewFillsADirectory writes into a directory that is there, by a link to it. It stays the
+// same directory, and a workspace above it is named.
+func TestNewFillsADirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mine, link := filepath.Join(dir, "my service"), filepath.Join(dir, "link")
+	err := errors.Join(os.Mkdir(mine, 0o700), os.Symlink(mine, link), os.WriteFile(filepath.Join(dir, "go.work"), []byte("go 1.26.0\n"), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := run(t, nil, "", "new", "-json", "usage", free, "example.com/x"); got.code != exitYes || !strings.Contains(got.stdout, `"module": "example.com/x"`) {
+	got := run(t, nil, "", "new", "-json", "usage", link, "example.com/x")
+	if got.code != exitYes || !strings.Contains(got.stdout, `"module": "example.com/x"`) || !strings.Contains(got.stdout, "go.work") {
 		t.Error(got)
+	}
+	before, err := os.Stat(mine)
+	if err != nil || before.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has become another one: %v %v", before, err)
+	}
+	entries, err := os.ReadDir(mine)
+	if err != nil || len(entries) < 10 || strings.HasPrefix(entries[0].Name(), ".unfinished") {
+		t.Errorf("the directory holds %v %v", entries, err)
+	}
+	if text := (copied{Dir: mine, Workspace: "w"}).String(); !strings.Contains(text, "'"+mine+"'") || !strings.Contains(text, "go work use") {
+		t.Error(text)
+	}
+}
+
+// TestNewIsEnded leaves nothing behind.
+func TestNewIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	if code := testProgram(&stdout, &stderr, nil, "", time.Minute).run(ctx, []string{"new", "usage", filepath.Join(dir, "free"), "example.com/x"}); code != exitTrouble {
+		t.Errorf("exit %d: %s", code, &stderr)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v %v", entries, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,10 +34,7 @@ func (s Source) Copy(ctx context.Context, system, dir, modulePath string) (files
 	if err != nil {
 		return 0, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return 0, err
-	}
-	unfinished, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
+	unfinished, err := beside(dir)
 	if err != nil {
 		return 0, err
 	}
@@ -51,13 +49,38 @@ func (s Source) Copy(ctx context.Context, system, dir, modulePath string) (files
 	if err := errors.Join(c.goMod(), c.license()); err != nil {
 		return 0, err
 	}
-	if _, err := run(ctx, made, []string{"GOWORK=off", "GOFLAGS=-mod=mod"}, "mod", "tidy"); err != nil {
+	if _, err := run(ctx, made, []string{"GOWORK=off"}, "mod", "tidy"); err != nil {
 		return 0, err
 	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err // something was put there
+	return len(all), place(made, dir)
+}
+
+// beside makes a directory for what becomes a directory, on the same file system: in it, if
+// it is there.
+func beside(dir string) (string, error) {
+	if _, err := os.Stat(dir); err == nil {
+		return os.MkdirTemp(dir, ".unfinished-*")
 	}
-	return len(all), os.Rename(made, dir)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(filepath.Dir(dir), ".unfinished-*")
+}
+
+// place moves what was made to its directory. One that is there stays the same directory.
+func place(made, dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(made, dir)
+	}
+	entries, err := os.ReadDir(made)
+	for i := 0; i < len(entries) && err == nil; i++ {
+		if err = os.Rename(filepath.Join(made, entries[i].Name()), filepath.Join(dir, entries[i].Name())); err != nil {
+			for _, placed := range entries[:i] {
+				err = errors.Join(err, os.RemoveAll(filepath.Join(dir, placed.Name())))
+			}
+		}
+	}
+	return err
 }
 
 // check returns an error unless a copy can be written there under that path.
@@ -68,8 +91,14 @@ func (s Source) check(dir, modulePath string) error {
 	if within(modulePath, library) {
 		return fmt.Errorf("%s is a path of the library's repository", modulePath)
 	}
+	if elems := strings.Split(modulePath, "/"); slices.Contains(elems, "vendor") || slices.Contains(elems, "internal") {
+		return fmt.Errorf("%s has an element that keeps the go command from importing it", modulePath)
+	}
 	entries, err := os.ReadDir(dir)
+	_, link := os.Readlink(dir)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && link == nil:
+		return fmt.Errorf("%s is a link to nothing", dir)
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
@@ -117,11 +146,11 @@ func (s Source) files(ctx context.Context, system string) ([]string, error) {
 	return all, nil
 }
 
-// tree returns the files of a directory. In a checkout these are the files that git does
-// not ignore.
+// tree returns the files of a directory. In a checkout these are the files that git tracks:
+// others may be nobody else's business.
 func (s Source) tree(ctx context.Context, dir string) (files []string, err error) {
 	if s.checkout != "" {
-		text, err := command(ctx, s.dir, nil, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", dir)
+		text, err := command(ctx, s.dir, nil, "git", "ls-files", "-z", "--", dir)
 		for name := range strings.SplitSeq(text, "\x00") {
 			// A file that was deleted stays in git's list until that is committed.
 			if _, missing := os.Stat(filepath.Join(s.dir, name)); name != "" && missing == nil {

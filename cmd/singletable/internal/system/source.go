@@ -38,18 +38,18 @@ var errNoSource = errors.New("this program is no release, and the working direct
 // Find returns the checkout that the working directory is in, or else the release of
 // this program, whose version is given. The go command downloads a release once.
 func Find(ctx context.Context, version string) (Source, error) {
-	var modules struct{ examples, library string }
 	// It fails outside of a checkout, where no workspace has both modules.
-	if text, err := run(ctx, ".", nil, "list", "-m", "-f", "{{.Dir}}", examples, library); err == nil {
-		modules.examples, modules.library, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text, err := run(ctx, ".", nil, "list", "-m", "-f", "{{.Dir}}", examples, library)
+	if dir, checkout, _ := strings.Cut(strings.TrimSpace(text), "\n"); err == nil && dir != "" && checkout != "" {
+		return Source{dir: dir, version: "v0.0.0", checkout: checkout}, nil
 	}
-	if modules.examples != "" && modules.library != "" {
-		return Source{dir: modules.examples, version: "v0.0.0", checkout: modules.library}, nil
+	if errors.Is(err, exec.ErrNotFound) || ctx.Err() != nil {
+		return Source{}, err
 	}
 	if version == "" || version == "(devel)" {
-		return Source{}, errNoSource
+		return Source{}, errors.Join(errNoSource, err)
 	}
-	text, err := run(ctx, os.TempDir(), []string{"GOWORK=off"}, "mod", "download", "-json", examples+"@"+version)
+	text, err = run(ctx, os.TempDir(), []string{"GOWORK=off"}, "mod", "download", "-json", examples+"@"+version)
 	if err != nil {
 		return Source{}, err
 	}
@@ -60,9 +60,19 @@ func Find(ctx context.Context, version string) (Source, error) {
 	return Source{dir: module.Dir, version: version}, nil
 }
 
-// run runs the go command and returns its output. The error has what it printed.
+// Workspace returns the go.work file that the go command finds for a directory, or "".
+func Workspace(ctx context.Context, dir string) (string, error) {
+	text, err := run(ctx, dir, nil, "env", "GOWORK")
+	if text = strings.TrimSpace(text); text == "off" {
+		text = ""
+	}
+	return text, err
+}
+
+// run runs the go command, without flags that the user has set for other modules, and returns
+// its output. The error has what it printed.
 func run(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	return command(ctx, dir, env, "go", args...)
+	return command(ctx, dir, append([]string{"GOFLAGS=", "GO111MODULE="}, env...), "go", args...)
 }
 
 func command(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
