@@ -74,7 +74,7 @@ func (d developer) run(ctx context.Context) (err error) {
 		// The system closes it with the program, also one that is killed.
 		lock, err := openAlone(filepath.Join(d.Data, "lock"))
 		if err != nil {
-			return fmt.Errorf("-data: does another program use the directory? %w", err)
+			return fmt.Errorf("-data: %w", err)
 		}
 		defer lock.Close()
 		path, o.File = filepath.Join(d.Data, "table.db"), filepath.Join(d.Data, "queue.json")

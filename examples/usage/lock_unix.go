@@ -3,7 +3,7 @@
 package main
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"syscall"
 )
@@ -15,7 +15,8 @@ func openAlone(name string) (*os.File, error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
+		_ = f.Close()
+		return nil, fmt.Errorf("another program uses the directory: %w", err)
 	}
 	return f, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 )
@@ -14,7 +15,7 @@ func openAlone(name string) (*os.File, error) {
 	const shared = 0 // with nobody
 	handle, err := syscall.CreateFile(path, syscall.GENERIC_READ|syscall.GENERIC_WRITE, shared, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("another program uses the directory: %w", err)
 	}
 	return os.NewFile(uintptr(handle), name), nil
 }
