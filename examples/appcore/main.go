@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 
 	"github.com/rs/cors"
 
@@ -47,8 +48,14 @@ func (a *app) service() program.Service {
 	}
 }
 
+// origin is the form of an origin, as browsers send it: no path, and no wildcard.
+var origin = regexp.MustCompile(`^https?://[a-zA-Z0-9.-]+(:[0-9]+)?$`)
+
 // options are the options of the API by the flags.
 func (a *app) options() (*api.Options, error) {
+	if a.origin != "" && !origin.MatchString(a.origin) {
+		return nil, fmt.Errorf("-cors: %q is not an origin such as https://app.example.com", a.origin)
+	}
 	limiter, err := httpapi.NewLimiter(a.limits)
 	if err != nil {
 		return nil, fmt.Errorf("-rate and -burst: %w", err)

@@ -231,6 +231,8 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 			[]string{"AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1@10.0.0.1:8000"},
 			[]string{"AWS_ENDPOINT_URL_DYNAMODB", "-dev"},
 		},
+		{"any web page", []string{"-dev", "-cors", "*"}, nil, []string{"-cors", "origin"}},
+		{"a page, not an origin", []string{"-serve", "-cors", "https://app.example.com/"}, nil, []string{"-cors", "origin"}},
 		{"a rate below 0", []string{"-dev", "-rate", "-1"}, nil, []string{"-rate", "-1"}},
 		{"no burst", []string{"-dev", "-burst", "0"}, nil, []string{"-burst"}},
 		{"an address that is none", []string{"-dev", "-addr", "nowhere"}, nil, []string{"nowhere"}},

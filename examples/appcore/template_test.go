@@ -217,7 +217,7 @@ func TestParametersAgree(t *testing.T) {
 		{map[string]string{"AlarmEmail": email}, nil},
 		{map[string]string{"AlarmTopicArn": topic, "UserPoolId": "eu-west-1_a", "ClientId": "c", "Scope": "payments/all"}, nil},
 		{nil, []string{"Alarms need an AlarmEmail or an AlarmTopicArn."}},
-		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, []string{"Alarms go to AlarmEmail or to AlarmTopicArn, not to both."}},
+		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, nil}, // the topic counts
 		{map[string]string{"AlarmEmail": email, "UserPoolId": "eu-west-1_a"}, []string{"UserPoolId needs the ClientId of an app client of the pool."}},
 		{map[string]string{"AlarmEmail": email, "ClientId": "c"}, []string{"ClientId needs the UserPoolId of its pool."}},
 		{map[string]string{"AlarmEmail": email, "Scope": "payments/all"}, []string{"Another Scope needs a UserPoolId; the pool of this template does not issue it."}},

@@ -71,6 +71,7 @@ func TestEveryRefusalOfTheBackOfficeHasItsStatus(t *testing.T) {
 		code               string
 	}{
 		{"POST", "users", `{}`, 400, "invalid_userId"},
+		{"POST", "users", `{"userId":"..","email":"a@b","name":"n"}`, 400, "invalid_userId"},
 		{"POST", "users", `{"userId":7,"email":"a@b","name":"n"}`, 400, "invalid_userId"},
 		{"POST", "users", `{"userId":"u-1","email":"a@b"}`, 400, "invalid_name"},
 		{"POST", "users", `{"userId":"u-1","email":["a@b"],"name":"n"}`, 400, "invalid_email"},

@@ -27,7 +27,7 @@ type NewUser struct{ ID, Email, Name string }
 
 // normal returns the user as it is stored.
 func (n NewUser) normal() (NewUser, error) {
-	if n.ID == "" || len(n.ID) > MaxUserID || !isText(n.ID) {
+	if n.ID == "" || len(n.ID) > MaxUserID || !isText(n.ID) || n.ID == "." || n.ID == ".." { // in no path
 		return n, invalid("invalid_userId", "userId must be 1 to %d bytes of printable UTF-8", MaxUserID)
 	}
 	if n.Name == "" || len(n.Name) > MaxName || !isText(n.Name) {

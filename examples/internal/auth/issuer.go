@@ -75,7 +75,7 @@ func publish(id string, key *rsa.PublicKey) ([]byte, error) {
 }
 
 // Warning is the warning of a server that gives tokens to anyone.
-const Warning = "every user and program of this machine gets a token for any user and tenant. Do not expose it."
+const Warning = "every user and program of this machine gets a token for any user. Do not expose it."
 
 // NewLocal returns an issuer, and a verifier that accepts its tokens.
 func NewLocal() (*Issuer, *Verifier, error) {

@@ -107,14 +107,15 @@ func TestAServiceRunsOneMode(t *testing.T) {
 		"-serve -loud":          "serve Songs   true\n",
 		"-teach ana":            "teach Songs  ana false\n",
 		"hum -dev":              "hum [-dev]\n",
-		"":                      "one of -dev, -serve, -teach is needed",
+		"":                      "exactly one of -dev, -serve, -teach is needed",
 		"-dev -serve":           "one of",
 		"-serve -data x":        "-data goes with -dev",
-		"-serve more":           `"more"`,
-		"-serve -dev=false":     "serve Songs   false\n",
-		"-dev=x":                "invalid",
-		"-serve -nope":          "-nope",
-		"-h":                    "help requested",
+		"-dev -data x -endpoint http://127.0.0.1:1": "-endpoint names another",
+		"-serve more":       `"more"`,
+		"-serve -dev=false": "serve Songs   false\n",
+		"-dev=x":            "invalid",
+		"-serve -nope":      "-nope",
+		"-h":                "help requested",
 	} {
 		var out, log bytes.Buffer
 		var loud bool

@@ -167,7 +167,9 @@ func (s Service) parse(args []string, r *Run) (Mode, error) {
 	case flags.NArg() > 0:
 		return Mode{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case len(given) != 1:
-		return Mode{}, fmt.Errorf("one of %s is needed; -h tells more", strings.Join(names, ", "))
+		return Mode{}, fmt.Errorf("exactly one of %s is needed; -h tells more", strings.Join(names, ", "))
+	case r.Data != "" && r.endpoint != "":
+		return Mode{}, errors.New("-data is for the local engine, and -endpoint names another one")
 	case r.Data != "" && given[0].Flag != DevFlag:
 		return Mode{}, errors.New("-data goes with -dev: it is for the local engine")
 	}
@@ -190,6 +192,9 @@ func (s Service) usage(flags *flag.FlagSet) {
 func (r Run) Develop(ctx context.Context, file string, spec schema.Table, serve func(*dynamodb.Client) error) error {
 	if err := httpapi.CheckLocal(r.Addr, cmp.Or(r.endpoint, os.Getenv(endpointVariable))); err != nil {
 		return err
+	}
+	if named := os.Getenv(endpointVariable); file != "" && named != "" {
+		r.Log.Warn("the engine that "+endpointVariable+" names keeps the table, and not -data", slog.String("engine", named))
 	}
 	return WithEngine(ctx, file, func(engine *tabletest.Engine) error {
 		if err := spec.Ensure(ctx, engine.Client()); err != nil {
