@@ -154,7 +154,7 @@ func (t Tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	}
 	if entity.Tree && len(c.Parents) > 0 {
 		parent := histories.key(t.caller.Tenant, NewRef(c.Type, c.Parents...), 1)
-		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).WithName(opParent))
+		ops = append(ops, table.CheckExists(parent).WithName(opParent))
 	}
 	return next, ops
 }
@@ -183,5 +183,5 @@ func explain(err error) error {
 // transaction.
 func failed(err error, name string) bool {
 	op, ok := table.FailedOp(err, name)
-	return ok && (errors.Is(op, table.ErrConditionFailed) || errors.Is(op, table.ErrExists))
+	return ok && (errors.Is(op, table.ErrConditionFailed) || errors.Is(op, table.ErrExists) || errors.Is(op, table.ErrNotFound))
 }

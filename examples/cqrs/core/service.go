@@ -75,25 +75,20 @@ func New(t *table.Table, options *Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{store{table: t, entities: o.Entities, files: o.Files, requests: requests}}
-	if err := errors.Join(
-		bind(t, &s.data, dataEntity(o.Entities)),
-		bind(t, &s.listings, listingEntity),
-		bind(t, &s.commands, commandEntity),
-		bind(t, &s.history, historyEntity),
-		bind(t, &s.counters, counterEntity),
-		bind(t, &s.tasks, taskEntity),
-		bind(t, &s.imports, importEntity),
-		bind(t, &s.rows, rowEntity),
-		bind(t, &s.rejects, rejectEntity),
+	if err := repo.Open(t,
+		repo.Into(&s.data, dataEntity(o.Entities)),
+		repo.Into(&s.listings, listingEntity),
+		repo.Into(&s.commands, commandEntity),
+		repo.Into(&s.history, historyEntity),
+		repo.Into(&s.counters, counterEntity),
+		repo.Into(&s.tasks, taskEntity),
+		repo.Into(&s.imports, importEntity),
+		repo.Into(&s.rows, rowEntity),
+		repo.Into(&s.rejects, rejectEntity),
 	); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-func bind[T any](t *table.Table, r **repo.Repo[T], e repo.Entity[T]) (err error) {
-	*r, err = repo.New(t, e)
-	return err
 }
 
 // Caller identifies the user and the tenant of an authenticated request.
