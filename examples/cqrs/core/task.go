@@ -62,16 +62,16 @@ type Task struct {
 // to its end.
 const taskLife = 30 * 24 * time.Hour
 
-// Percent returns how much of the task is over, from 0 to 100.
+// Percent returns how much of the task is over, from 0 to 100. That of a rebuild is not known
+// before its end.
 func (t Task) Percent() int {
 	switch {
 	case t.Status == Done:
 		return 100
 	case t.Size > 0:
 		return int(100 * t.offset() / t.Size)
-	case t.Total > 0:
-	default:
-		return 0 // how much there is to do is not known yet
+	case t.Total == 0 || t.Name == rebuildTask:
+		return 0
 	}
 	return 100 * (t.Total - t.Left) / t.Total
 }

@@ -37,5 +37,7 @@ func TestATaskTakesItsStepsInOrder(t *testing.T) {
 	all := check.Must(acme.Tasks(ctx, 0, ""))(t).Items
 	check.Equal(t, "list", all, []Task{got})
 	check.Equal(t, "not begun", Task{Status: Pending}.Percent(), 0)
+	check.Equal(t, "a rebuild", Task{Status: Running, Name: rebuildTask, Total: 25, Done: 25}.Percent(), 0)
+	check.Equal(t, "half of a file", Task{Status: Running, Size: 10, Position: "5"}.Percent(), 50)
 	check.Equal(t, "nothing to do", Task{Status: Done}.Percent(), 100)
 }
