@@ -11,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
 )
 
 // ErrUsedUp means that a sequence has no number left that fits its digits.
@@ -70,12 +71,22 @@ func (t Tenant) Number(ctx context.Context, s Sequence) (Number, error) {
 
 // PlaceOrder publishes a new order under the next number. An order stands below
 // its year, since the numbers begin again each year. A repeated request gets
-// the order of the first, and leaves out a number.
+// the order of the first, and leaves out a number. So does a number that a command of an
+// earlier release has taken.
 func (t Tenant) PlaceOrder(ctx context.Context, name string, attributes map[string]any) (Record, error) {
 	order := Change{Ref: Ref{Type: "ORDER"}, Name: name, Attributes: attributes}
-	return t.once(ctx, order, func(ctx context.Context) (Change, error) {
-		n, err := t.Number(ctx, orderNumbers)
-		order.Ref = NewRef("ORDER", strconv.Itoa(n.Year), n.String())
-		return order, err
-	})
+	var placed Record
+	err := table.ErrStale
+	for range 10 {
+		if !errors.Is(err, table.ErrStale) {
+			break
+		}
+		placed, err = t.once(ctx, order, func(ctx context.Context) (Change, error) {
+			n, err := t.Number(ctx, orderNumbers)
+			numbered := order
+			numbered.Ref = NewRef("ORDER", strconv.Itoa(n.Year), n.String())
+			return numbered, err
+		})
+	}
+	return placed, err
 }

@@ -101,6 +101,12 @@ func TestNumbersCannotBeTakenByHand(t *testing.T) {
 	check.Is(t, s.acme().Import(t.Context(), importID, []Change{mine}), ErrInvalid, "an import")
 	order := check.Must(s.acme().PlaceOrder(t.Context(), "theirs", nil))(t)
 	check.Equal(t, "number", order.Ref(), mine.Ref)
+	// Earlier releases let commands take numbers.
+	for n := range 3 {
+		_, ops := s.acme().publishOps(Change{Ref: NewRef("ORDER", "2024", fmt.Sprint("ORD-00000", n+2))}, Record{})
+		check.OK(t, s.table.Transact(t.Context(), ops...))
+	}
+	check.Equal(t, "next number", check.Must(request(s, "ana", "r-1").PlaceOrder(t.Context(), "theirs", nil))(t).Code, "ORD-000005")
 	mine.Version = 1
 	check.Equal(t, "a later version", check.Must(s.acme().Publish(t.Context(), mine))(t).Version, int64(2))
 }
