@@ -21,6 +21,7 @@ import (
 	_ "github.com/singletable/singletable/backfill"
 	_ "github.com/singletable/singletable/idempotency"
 	_ "github.com/singletable/singletable/keys"
+	_ "github.com/singletable/singletable/lease"
 	_ "github.com/singletable/singletable/paginate"
 	_ "github.com/singletable/singletable/repo"
 	_ "github.com/singletable/singletable/shard"
@@ -33,7 +34,7 @@ import (
 const module = "github.com/singletable/singletable"
 
 // library are the packages that run in a service. The others are for tests.
-var library = []string{"./backfill", "./idempotency", "./keys", "./paginate", "./repo", "./schema", "./shard", "./stream", "./table", "./table/telemetry"}
+var library = []string{"./backfill", "./idempotency", "./keys", "./lease", "./paginate", "./repo", "./schema", "./shard", "./stream", "./table", "./table/telemetry"}
 
 // atStart is the number of goroutines after all packages were initialized.
 var atStart int

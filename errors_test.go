@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/lease"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -27,6 +28,8 @@ var sentinels = map[string]error{
 	"idempotency.ErrResultGone":      idempotency.ErrResultGone,
 	"keys.ErrInvalid":                keys.ErrInvalid,
 	"paginate.ErrInvalidCursor":      paginate.ErrInvalidCursor,
+	"lease.ErrHeld":                  lease.ErrHeld,
+	"lease.ErrLost":                  lease.ErrLost,
 	"repo.ErrUpgrade":                repo.ErrUpgrade,
 	"table.ErrNewerShape":            table.ErrNewerShape,
 	"repo.ErrOrphan":                 repo.ErrOrphan,

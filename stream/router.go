@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -108,6 +109,8 @@ func (r *Router) own(rec *record, image table.Item) bool {
 		partitions, marks = keys.Ide, []string{"fingerprint"}
 	case "BACKFILL":
 		partitions = "BACKFILL"
+	case lease.Type: // under a key of the user's
+		return image["leaseRevision"] != nil
 	case itemType:
 		partitions = prefix
 	default:

@@ -25,6 +25,12 @@ import (
 // ErrHeld means that another process holds the lease.
 var ErrHeld = errors.New("the lease is held by another process")
 
+// Type is the type of the items of leases that users hold, see package lease.
+const Type = "LEASE"
+
+// Owner is the attribute that says who holds a lease.
+const Owner = owner
+
 // The attributes of a lease's item.
 const (
 	owner    = "leaseOwner"
@@ -86,6 +92,17 @@ type Seen struct {
 // not changed for a life: the clock of a dead process may have been ahead. first is
 // the state of a lease that nobody has had. Errors: [ErrHeld].
 func Take[S any](ctx context.Context, l Lease, first S, seen *Seen) (*Held[S], error) {
+	return take(ctx, l, first, func(s S) S { return s }, seen)
+}
+
+// TakeNext is [Take] that stores another state, which next makes of the stored one, or of the
+// zero S if nobody has had the lease.
+func TakeNext[S any](ctx context.Context, l Lease, next func(S) S, seen *Seen) (*Held[S], error) {
+	var none S
+	return take(ctx, l, next(none), next, seen)
+}
+
+func take[S any](ctx context.Context, l Lease, first S, next func(S) S, seen *Seen) (*Held[S], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -109,7 +126,7 @@ func Take[S any](ctx context.Context, l Lease, first S, seen *Seen) (*Held[S], e
 		case r.Owner != l.Owner && r.Until > l.Table.Now().UnixMilli() && !seen.same(r.Revision, l):
 			return nil, ErrHeld
 		}
-		h.State, h.revision = r.State, r.Revision
+		h.State, h.revision = next(r.State), r.Revision
 		err = h.save(ctx, l.Owner)
 		if errors.Is(err, ErrHeld) {
 			return nil, err

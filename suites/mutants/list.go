@@ -224,6 +224,41 @@ var mutants = []mutant{
 		schedules, "TestMoving",
 	},
 	{
+		"a claim is deleted only by its owner",
+		"repo/claim.go", "return op.IfType(c.claimType()).If(mine).WithName(s.name)", "_ = mine\n\treturn op.IfType(c.claimType()).WithName(s.name)",
+		schedules, "TestClaims",
+	},
+	{
+		"a claim that was left behind is written when it is taken up again",
+		"repo/claim.go", "case !held, moved, !sameExpiry", "case moved, !sameExpiry",
+		schedules, "TestOrphanedClaim",
+	},
+	{
+		"a claim is removed while its owner does not claim it, and no later",
+		"repo/claim.go", "return &plan{steps: []step{away, c.stays(f.of)}}, nil", "return &plan{steps: []step{away}}, nil",
+		schedules, "TestClaims",
+	},
+	{
+		"a claim is removed while it has no owner, and no later",
+		"repo/claim.go", "{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}", "{away}",
+		schedules, "TestOrphanedClaim",
+	},
+	{
+		"a refresh does not take another entity's claim for its own",
+		"repo/claim.go", "case !p.isOwnedBy(p.old.at, stored):\n\t\t\treturn", "case false:\n\t\t\treturn",
+		"./repo", "TestRefreshRepairsClaims",
+	},
+	{
+		"each holder of a lease has a greater number",
+		"lease/lease.go", "state{Number: s.Number + 1}", "state{Number: max(1, s.Number)}",
+		"./lease", "TestNumbersGrow",
+	},
+	{
+		"a transaction of a former holder fails",
+		"lease/lease.go", "expression.Name(stored.Owner).Equal(expression.Value(l.owner))", "expression.Name(stored.Owner).AttributeExists()",
+		"./lease", "TestOneHolderAtATime",
+	},
+	{
 		"a former item is deleted only if the present one has all that it has",
 		"repo/loose.go", "case f.kind == formerItem && !c.holds(of.main, f.item):", "case f.kind == formerItem && false:",
 		"./repo", "TestPlansOfAJob",
