@@ -206,8 +206,12 @@ func (c *core) refresh(ctx context.Context, f *found, doubted doubts) (*plan, er
 
 // orMain returns the main item of a copy that it has, or the item itself.
 func (f *found) orMain() *found {
-	if f.of == nil || !(f.kind == copyItem && slices.Contains(f.of.main.keys, f.key) || f.kind == claimItem && slices.Contains(f.of.main.claims, f.key)) {
+	if f.of == nil {
 		return f
 	}
-	return &found{key: f.of.at, item: f.of.main, of: f.of}
+	main := f.of.main
+	if f.kind == copyItem && slices.Contains(main.keys, f.key) || f.kind == claimItem && slices.Contains(main.claims, f.key) {
+		return &found{key: f.of.at, item: main, of: f.of}
+	}
+	return f
 }

@@ -24,7 +24,8 @@ type booking struct {
 }
 
 func bookingKey(id string) keys.Key { return keys.Key{PK: keys.PK("BOOKING#" + id), SK: keys.Metadata} }
-func slotKey(slot string) keys.Key  { return keys.Key{PK: keys.PK("SLOT#" + slot), SK: keys.Metadata} }
+
+func slotKey(slot string) keys.Key { return keys.Key{PK: keys.PK("SLOT#" + slot), SK: keys.Metadata} }
 
 var bookingEntity = repo.Entity[booking]{
 	Type: "BOOKING", Version: "revision",

@@ -28,7 +28,7 @@ var notes = []string{"rent, March", "paid in cash", "books", "dinner with Carla"
 
 func TestTheSeedAppCore(t *testing.T) {
 	m := newMaker(t, core.Schema("AppCore"))
-	s := check.Must(core.New(m.table))(t)
+	s := check.Must(core.New(m.table, nil))(t)
 	ctx := t.Context()
 	ids := make([]string, len(payers))
 	for i, p := range payers {
@@ -59,10 +59,11 @@ func TestTheSeedAppCore(t *testing.T) {
 // pay creates the transaction with number i. Most are approved, some have a note, and
 // some users have read about it.
 func pay(ctx context.Context, m *maker, s *core.Service, n core.NewTransaction, at time.Time, i int) error {
-	id, _, err := core.CreateTransaction(ctx, s, n, func(t core.Transaction) (string, error) { return t.ID, nil })
+	created, _, err := s.Create(ctx, n)
 	if err != nil {
 		return err
 	}
+	id := created.ID
 	if i%4 == 1 {
 		m.now = at.Add(3 * time.Minute)
 		if _, err := s.Annotate(ctx, core.NewNote{User: n.User, ID: id, Note: pick(m, notes)}); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/auth/pooltest"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/lambda/lambdatest"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
@@ -28,7 +29,7 @@ const secretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:appcore/
 type deployment struct {
 	*lambdatest.Stack
 	secrets *secretstest.Store
-	pool    userPool
+	pool    pooltest.Pool
 }
 
 func deploy(t *testing.T) deployment {
@@ -36,14 +37,14 @@ func deploy(t *testing.T) deployment {
 	name := tabletest.New(t, core.Schema("any"), nil).Schema().Name
 	d := deployment{
 		secrets: secretstest.New(secretARN, "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo="),
-		pool:    newUserPool(t, tabletest.Client(t).Options().Region),
+		pool:    pooltest.New(t, tabletest.Client(t).Options().Region),
 	}
 	t.Cleanup(d.secrets.Close)
 	d.Stack = lambdatest.New(t, "../../template.yaml", map[string]string{
-		"Table": name, "TableName": name, "UserPoolId": d.pool.id, "ClientId": d.pool.client, "CursorKeysSecretArn": secretARN,
+		"Table": name, "TableName": name, "UserPoolId": d.pool.ID, "ClientId": d.pool.ClientID, "CursorKeysSecretArn": secretARN,
 	})
 	d.Environment[secretstest.EndpointVariable] = d.secrets.URL
-	maps.Copy(d.Environment, d.pool.serve(t))
+	maps.Copy(d.Environment, d.pool.Serve(t))
 	return d
 }
 
@@ -99,7 +100,7 @@ func TestEachFunctionServesItsEndpoint(t *testing.T) {
 		}
 		r := d.request(c.handler, ids[c.id])
 		r.Body = c.body
-		r.Token, r.Claims = d.pool.token(t, "u-123", api.BackOffice)
+		r.Token, r.Claims = d.pool.Token(t, "u-123", map[string]any{"cognito:groups": []string{api.BackOffice}})
 		d.Faults.Always("", tabletest.DropRequest())
 		f.Serve(t, r, http.StatusServiceUnavailable)
 		d.Faults.Always("", nil)
