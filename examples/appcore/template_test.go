@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -169,129 +167,27 @@ func TestFunctionsAreTheEndpoints(t *testing.T) {
 	}
 }
 
-// Each function is traced, and somebody learns of its errors and of what throttles it,
-// the table or the index.
 func TestAlarmsReachSomebody(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "template.yaml")
-	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
-	want := []string{
-		"5xx Api", "Latency Api",
-		"ReadThrottleEvents TableName", "WriteThrottleEvents TableName",
-		"ReadThrottleEvents TableName GSI1", "WriteThrottleEvents TableName GSI1",
-	}
-	for name := range samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function") {
-		want = append(want, "Errors "+name, "Throttles "+name)
-	}
-	var have []string
-	for name, a := range samtest.Of[struct {
-		MetricName string `yaml:"MetricName"`
-		Dimensions []struct {
-			Value string `yaml:"Value"`
-		} `yaml:"Dimensions"`
-		AlarmActions [][]string `yaml:"AlarmActions"`
-	}](t, tpl, "AWS::CloudWatch::Alarm") {
-		watched := a.MetricName
-		for _, d := range a.Dimensions {
-			watched += " " + d.Value
-		}
-		have = append(have, watched)
-		check.Equal(t, name+" notifies", a.AlarmActions, [][]string{{"MakesAlarmTopic", "AlarmTopic", "AlarmTopicArn"}})
-	}
-	slices.Sort(have)
-	slices.Sort(want)
-	check.Equal(t, "alarms", have, want)
-	subscription := samtest.Of[map[string]string](t, tpl, "AWS::SNS::Subscription")["AlarmSubscription"]
-	check.Equal(t, "subscription", subscription, map[string]string{"TopicArn": "AlarmTopic", "Protocol": "email", "Endpoint": "AlarmEmail"})
+	samtest.Alarms(t, samtest.Read(t, "template.yaml"), "TableName", core.Schema("any").Indexes, "5xx Api", "Latency Api")
 }
 
-// CloudFormation refuses parameters that contradict each other.
 func TestParametersAgree(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "template.yaml")
-	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
-	for _, c := range []struct {
-		parameters map[string]string
-		why        []string
-	}{
-		{map[string]string{"AlarmEmail": email}, nil},
-		{map[string]string{"AlarmTopicArn": topic, "UserPoolId": "eu-west-1_a", "ClientId": "c", "Scope": "payments/all"}, nil},
-		{nil, []string{"Alarms need an AlarmEmail or an AlarmTopicArn."}},
-		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, nil}, // the topic counts
-		{map[string]string{"AlarmEmail": email, "UserPoolId": "eu-west-1_a"}, []string{"UserPoolId needs the ClientId of an app client of the pool."}},
-		{map[string]string{"AlarmEmail": email, "ClientId": "c"}, []string{"ClientId needs the UserPoolId of its pool."}},
-		{map[string]string{"AlarmEmail": email, "Scope": "payments/all"}, []string{"Another Scope needs a UserPoolId; the pool of this template does not issue it."}},
-	} {
-		check.Equal(t, fmt.Sprint(c.parameters), samtest.Refused(t, tpl, c.parameters), c.why)
-	}
+	samtest.ParametersAgree(t, samtest.Read(t, "template.yaml"), nil)
 }
 
-// What holds data outlives the stack, and nothing in the stack needs it to be the stack's.
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()
-	kept := map[string]string{}
-	for name, r := range samtest.Read(t, "template.yaml").Resources {
-		if r.DeletionPolicy != "" {
-			kept[name] = r.DeletionPolicy + " " + r.Condition
-		}
-	}
-	check.Equal(t, "kept", kept, map[string]string{
-		"Table":    "RetainExceptOnCreate MakesTable",
-		"UserPool": "RetainExceptOnCreate MakesUserPool", "UserPoolClient": "RetainExceptOnCreate MakesUserPool",
-		"BackOffice": "RetainExceptOnCreate MakesUserPool", "Auditor": "RetainExceptOnCreate MakesUserPool",
+	const pool = "MakesUserPool"
+	samtest.Outlives(t, "template.yaml", map[string]string{
+		"Table": "MakesTable", "UserPool": pool, "UserPoolClient": pool, "BackOffice": pool, "Auditor": pool,
 	})
-	if text := string(check.Must(os.ReadFile("template.yaml"))(t)); regexp.MustCompile(`!Ref Table\b|Table\.Arn`).MatchString(text) {
-		t.Error("something refers to the table of the stack, which TableExists takes away")
-	}
 }
 
-// The user pool of the template has the groups that the API knows, and nobody signs up.
 func TestTheUserPoolIsTheStaffs(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "template.yaml")
-	var groups []string
-	for _, g := range samtest.Of[map[string]string](t, tpl, "AWS::Cognito::UserPoolGroup") {
-		groups = append(groups, g["GroupName"])
-	}
-	slices.Sort(groups)
-	check.Equal(t, "groups", groups, []string{api.Auditor, api.BackOffice})
-	pool := samtest.Of[struct {
-		Create struct {
-			AdminOnly bool `yaml:"AllowAdminCreateUserOnly"`
-		} `yaml:"AdminCreateUserConfig"`
-	}](t, tpl, "AWS::Cognito::UserPool")["UserPool"]
-	client := samtest.Of[struct {
-		Flows []string `yaml:"ExplicitAuthFlows"`
-	}](t, tpl, "AWS::Cognito::UserPoolClient")["UserPoolClient"]
-	if !pool.Create.AdminOnly || slices.Contains(client.Flows, "ALLOW_USER_PASSWORD_AUTH") {
-		t.Errorf("pool %+v, client %+v", pool, client)
-	}
-}
-
-func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
-	t.Parallel()
-	type authorizer struct {
-		IdentitySource   string   `yaml:"IdentitySource"`
-		Scopes           []string `yaml:"AuthorizationScopes"`
-		JwtConfiguration struct {
-			Issuer   []string   `yaml:"issuer"`
-			Audience [][]string `yaml:"audience"`
-		} `yaml:"JwtConfiguration"`
-	}
-	apis := samtest.Of[struct {
-		Auth struct {
-			DefaultAuthorizer string                `yaml:"DefaultAuthorizer"`
-			Authorizers       map[string]authorizer `yaml:"Authorizers"`
-		} `yaml:"Auth"`
-	}](t, samtest.Read(t, "template.yaml"), "AWS::Serverless::HttpApi")
-	a := apis["Api"].Auth
-	jwt := a.Authorizers[a.DefaultAuthorizer]
-	if jwt.IdentitySource != "$request.header.Authorization" || !slices.Equal(jwt.Scopes, []string{"Scope"}) {
-		t.Errorf("authorizer: %+v", a)
-	}
-	const issuer = "https://cognito-idp.${AWS::Region}.amazonaws.com/"
-	check.Equal(t, "issuer", jwt.JwtConfiguration.Issuer, []string{"MakesUserPool", issuer + "${UserPool}", issuer + "${UserPoolId}"})
-	check.Equal(t, "audience", jwt.JwtConfiguration.Audience, [][]string{{"MakesUserPool", "UserPoolClient", "ClientId"}})
+	samtest.UserPool(t, samtest.Read(t, "template.yaml"), "Api", true, api.BackOffice, api.Auditor)
 }
 
 // Concurrency that is reserved for one function is taken from all others, so only

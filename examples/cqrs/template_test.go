@@ -61,74 +61,31 @@ func TestFunctionsHaveTheirEndpointsVariablesAndLogs(t *testing.T) {
 	check.Equal(t, "resume", samtest.Functions(t, tpl)["resume"].Events["Hourly"].Properties["Schedule"], any("rate(1 hour)"))
 }
 
-// Each function is traced, and somebody learns of errors, of throttling, of capacity that is
-// nearly used up, and of a consumer that is behind or gives up.
+// Somebody also learns of capacity that is nearly used up: a partition takes 1,000 write units
+// and 3,000 read units a second.
 func TestAlarmsReachSomebody(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, "template.yaml")
-	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
-	want := []string{
-		"5xx HttpApi", "Latency HttpApi", "ApproximateNumberOfMessagesVisible FailedBatches.QueueName", "IteratorAge Work", "IteratorAge Project",
-		"ConsumedWriteCapacityUnits TableName", "ConsumedReadCapacityUnits TableName", "ConsumedWriteCapacityUnits TableName open-tasks",
-	}
-	for _, of := range []string{"TableName", "TableName code-index", "TableName open-tasks"} {
-		want = append(want, "ReadThrottleEvents "+of, "WriteThrottleEvents "+of)
-	}
-	for name := range samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function") {
-		want = append(want, "Errors "+name, "Throttles "+name)
-	}
-	var have []string
+	samtest.Alarms(t, tpl, "TableName", core.Schema("any").Indexes, "5xx HttpApi", "Latency HttpApi",
+		"ApproximateNumberOfMessagesVisible FailedBatches.QueueName", "IteratorAge Work", "IteratorAge Project",
+		"ConsumedWriteCapacityUnits TableName", "ConsumedReadCapacityUnits TableName", "ConsumedWriteCapacityUnits TableName open-tasks")
 	for name, a := range samtest.Of[struct {
 		MetricName string `yaml:"MetricName"`
-		Dimensions []struct {
-			Value string `yaml:"Value"`
-		} `yaml:"Dimensions"`
-		Period       int        `yaml:"Period"`
-		Threshold    int        `yaml:"Threshold"`
-		AlarmActions [][]string `yaml:"AlarmActions"`
+		Period     int    `yaml:"Period"`
+		Threshold  int    `yaml:"Threshold"`
 	}](t, tpl, "AWS::CloudWatch::Alarm") {
-		watched := a.MetricName
-		for _, d := range a.Dimensions {
-			watched += " " + d.Value
-		}
-		have = append(have, watched)
-		check.Equal(t, name+" notifies", a.AlarmActions, [][]string{{"MakesAlarmTopic", "AlarmTopic", "AlarmTopicArn"}})
-		// A partition takes 1,000 write units and 3,000 read units a second.
 		if limit := map[string]int{"ConsumedWriteCapacityUnits": 1000, "ConsumedReadCapacityUnits": 3000}[a.MetricName]; limit > 0 {
 			check.Equal(t, name+" of the limit, in percent", 100*a.Threshold/a.Period/limit, 80)
 		}
 	}
-	slices.Sort(have)
-	slices.Sort(want)
-	check.Equal(t, "alarms", have, want)
-	subscription := samtest.Of[map[string]string](t, tpl, "AWS::SNS::Subscription")["AlarmSubscription"]
-	check.Equal(t, "subscription", subscription, map[string]string{"TopicArn": "AlarmTopic", "Protocol": "email", "Endpoint": "AlarmEmail"})
 }
 
-// CloudFormation refuses parameters that contradict each other.
 func TestParametersAgree(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "template.yaml")
-	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
-	for _, c := range []struct {
-		parameters map[string]string
-		why        []string
-	}{
-		{map[string]string{"AlarmEmail": email}, nil},
-		{map[string]string{
-			"AlarmTopicArn": topic, "UserPoolId": "eu-west-1_a", "ClientId": "c", "Scope": "records/all",
-			"SubnetIds": "subnet-0a,subnet-0b", "SecurityGroupIds": "sg-0a",
-		}, nil},
-		{nil, []string{"Alarms need an AlarmEmail or an AlarmTopicArn."}},
-		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, []string{"Alarms go to AlarmEmail or to AlarmTopicArn, not to both."}},
-		{map[string]string{"AlarmEmail": email, "UserPoolId": "eu-west-1_a"}, []string{"UserPoolId needs the ClientId of an app client of the pool."}},
-		{map[string]string{"AlarmEmail": email, "ClientId": "c"}, []string{"ClientId needs the UserPoolId of its pool."}},
-		{map[string]string{"AlarmEmail": email, "Scope": "records/all"}, []string{"Another Scope needs a UserPoolId; the pool of this template does not issue it."}},
-		{map[string]string{"AlarmEmail": email, "SubnetIds": "subnet-0a"}, []string{"SubnetIds need SecurityGroupIds."}},
-		{map[string]string{"AlarmEmail": email, "SecurityGroupIds": "sg-0a"}, []string{"SecurityGroupIds need SubnetIds."}},
-	} {
-		check.Equal(t, fmt.Sprint(c.parameters), samtest.Refused(t, tpl, c.parameters), c.why)
-	}
+	samtest.ParametersAgree(t, samtest.Read(t, "template.yaml"), map[string]map[string]string{
+		"SubnetIds need SecurityGroupIds.": {"SubnetIds": "subnet-0a"},
+		"SecurityGroupIds need SubnetIds.": {"SecurityGroupIds": "sg-0a"},
+	})
 }
 
 // The operations page names each parameter, alarm and function of the template.
@@ -155,26 +112,12 @@ func TestTheOperationsPageIsTheTemplates(t *testing.T) {
 	}
 }
 
-// What holds data outlives the stack, and nothing but the stream needs the table to be the
-// stack's.
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()
-	kept := map[string]string{}
-	for name, r := range samtest.Read(t, "template.yaml").Resources {
-		if r.DeletionPolicy != "" {
-			kept[name] = r.DeletionPolicy + " " + r.Condition
-		}
-	}
-	const ofPool = "RetainExceptOnCreate MakesUserPool"
-	check.Equal(t, "kept", kept, map[string]string{
-		"Table": "RetainExceptOnCreate MakesTable", "Imports": "RetainExceptOnCreate ",
-		"UserPool": ofPool, "UserPoolClient": ofPool, "Readers": ofPool, "Writers": ofPool, "Admins": ofPool,
+	const pool = "MakesUserPool"
+	samtest.Outlives(t, "template.yaml", map[string]string{
+		"Table": "MakesTable", "Imports": "", "UserPool": pool, "UserPoolClient": pool, "Readers": pool, "Writers": pool, "Admins": pool,
 	})
-	text := string(check.Must(os.ReadFile("template.yaml"))(t))
-	text = strings.ReplaceAll(text, "!If [MakesTable, !GetAtt Table.StreamArn, !Ref TableStreamArn]", "")
-	if regexp.MustCompile(`!Ref Table\b|\bTable\.`).MatchString(text) {
-		t.Error("something refers to the table of the stack, which TableStreamArn takes away")
-	}
 }
 
 // The user pool of the template has the groups that the API knows. Nobody signs up, and
@@ -182,20 +125,12 @@ func TestDataOutlivesTheStack(t *testing.T) {
 func TestTheUserPoolIsTheStaffs(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, "template.yaml")
-	var groups []string
-	for _, g := range samtest.Of[map[string]string](t, tpl, "AWS::Cognito::UserPoolGroup") {
-		groups = append(groups, g["GroupName"])
-	}
-	slices.Sort(groups)
-	check.Equal(t, "groups", groups, []string{api.Admin, api.Reader, api.Writer})
+	samtest.UserPool(t, tpl, "HttpApi", true, api.Admin, api.Reader, api.Writer)
 	type attribute struct {
 		Name    string `yaml:"Name"`
 		Mutable bool   `yaml:"Mutable"`
 	}
 	pool := samtest.Of[struct {
-		Create struct {
-			AdminOnly bool `yaml:"AllowAdminCreateUserOnly"`
-		} `yaml:"AdminCreateUserConfig"`
 		Schema []attribute `yaml:"Schema"`
 		Tier   string      `yaml:"UserPoolTier"`
 		Lambda struct {
@@ -203,41 +138,12 @@ func TestTheUserPoolIsTheStaffs(t *testing.T) {
 		} `yaml:"LambdaConfig"`
 	}](t, tpl, "AWS::Cognito::UserPool")["UserPool"]
 	client := samtest.Of[struct {
-		Flows []string `yaml:"ExplicitAuthFlows"`
 		Write []string `yaml:"WriteAttributes"`
 	}](t, tpl, "AWS::Cognito::UserPoolClient")["UserPoolClient"]
 	check.Equal(t, "tenant", pool.Schema, []attribute{{"tenant", false}})
 	check.Equal(t, "what users change", client.Write, []string{"email"})
 	check.Equal(t, "trigger", pool.Lambda.Token, map[string]string{"LambdaArn": "Token.Arn", "LambdaVersion": "V2_0"})
 	check.Equal(t, "tier", pool.Tier, "ESSENTIALS")
-	if !pool.Create.AdminOnly || slices.Contains(client.Flows, "ALLOW_USER_PASSWORD_AUTH") {
-		t.Errorf("pool %+v, client %+v", pool, client)
-	}
-}
-
-func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
-	t.Parallel()
-	type authorizer struct {
-		IdentitySource   string   `yaml:"IdentitySource"`
-		Scopes           []string `yaml:"AuthorizationScopes"`
-		JwtConfiguration struct {
-			Issuer   []string   `yaml:"issuer"`
-			Audience [][]string `yaml:"audience"`
-		} `yaml:"JwtConfiguration"`
-	}
-	a := samtest.Of[struct {
-		Auth struct {
-			DefaultAuthorizer string                `yaml:"DefaultAuthorizer"`
-			Authorizers       map[string]authorizer `yaml:"Authorizers"`
-		} `yaml:"Auth"`
-	}](t, samtest.Read(t, "template.yaml"), "AWS::Serverless::HttpApi")["HttpApi"].Auth
-	jwt := a.Authorizers[a.DefaultAuthorizer]
-	if jwt.IdentitySource != "$request.header.Authorization" || !slices.Equal(jwt.Scopes, []string{"Scope"}) {
-		t.Errorf("authorizer: %+v", a)
-	}
-	const issuer = "https://cognito-idp.${AWS::Region}.amazonaws.com/"
-	check.Equal(t, "issuer", jwt.JwtConfiguration.Issuer, []string{"MakesUserPool", issuer + "${UserPool}", issuer + "${UserPoolId}"})
-	check.Equal(t, "audience", jwt.JwtConfiguration.Audience, [][]string{{"MakesUserPool", "UserPoolClient", "ClientId"}})
 }
 
 // The functions that reach the database are in the VPC, if there is one.

@@ -2,10 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +23,6 @@ func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 func TestFunctionsHaveTheirVariablesLogsAndAlarms(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, "template.yaml")
-	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
 	check.Equal(t, "variables", tpl.Globals.Function.Environment.Variables, map[string]string{
 		"TABLE_NAME": "usage-${Env}", "TTL_DAYS": "TtlDays", "MAX_DATE_RANGE_DAYS": "MaxDateRangeDays", "LOG_LEVEL": "LogLevel",
 	})
@@ -38,53 +35,13 @@ func TestFunctionsHaveTheirVariablesLogsAndAlarms(t *testing.T) {
 		check.Equal(t, name+": retention of logs", logs[f.LoggingConfig.LogGroup].Retention, "LogRetentionDays")
 	}
 	check.Equal(t, "handlers", handlers, map[string]bool{"count": true, "query": true})
-	var alarms []string
-	for name, a := range samtest.Of[struct {
-		Metric     string `yaml:"MetricName"`
-		Dimensions []struct {
-			Value string `yaml:"Value"`
-		} `yaml:"Dimensions"`
-		Actions [][]string `yaml:"AlarmActions"`
-		Over    [][]string `yaml:"OKActions"`
-	}](t, tpl, "AWS::CloudWatch::Alarm") {
-		of := "the log"
-		if len(a.Dimensions) > 0 {
-			of = a.Dimensions[0].Value
-		}
-		alarms = append(alarms, a.Metric+" of "+of)
-		check.Equal(t, name+": actions", a.Actions, [][]string{{"MakesAlarmTopic", "AlarmTopic", "AlarmTopicArn"}})
-		check.Equal(t, name+": actions", a.Over, a.Actions)
-	}
-	slices.Sort(alarms)
-	check.Equal(t, "alarms", alarms, []string{
-		"ApproximateAgeOfOldestMessage of usage-messages-${Env}",
-		"ApproximateNumberOfMessagesVisible of usage-dead-letters-${Env}",
-		"Dropped of the log",
-		"Errors of Count", "Errors of Query",
-		"ReadThrottleEvents of usage-${Env}",
-		"Throttles of Count", "Throttles of Query",
-		"WriteThrottleEvents of usage-${Env}",
-	})
-	subscription := samtest.Of[map[string]string](t, tpl, "AWS::SNS::Subscription")["AlarmSubscription"]
-	check.Equal(t, "subscription", subscription, map[string]string{"TopicArn": "AlarmTopic", "Protocol": "email", "Endpoint": "AlarmEmail"})
+	samtest.Alarms(t, tpl, "usage-${Env}", nil, "ApproximateAgeOfOldestMessage usage-messages-${Env}",
+		"ApproximateNumberOfMessagesVisible usage-dead-letters-${Env}", "Dropped")
 }
 
-// CloudFormation refuses parameters that contradict each other.
 func TestParametersAgree(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "template.yaml")
-	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
-	for _, c := range []struct {
-		parameters map[string]string
-		why        []string
-	}{
-		{map[string]string{"AlarmEmail": email}, nil},
-		{map[string]string{"AlarmTopicArn": topic, "TableExists": "true", "QueuesExist": "true"}, nil},
-		{nil, []string{"Alarms need an AlarmEmail or an AlarmTopicArn."}},
-		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, []string{"Alarms go to AlarmEmail or to AlarmTopicArn, not to both."}},
-	} {
-		check.Equal(t, fmt.Sprint(c.parameters), samtest.Refused(t, tpl, c.parameters), c.why)
-	}
+	samtest.ParametersAgree(t, samtest.Read(t, "template.yaml"), nil)
 }
 
 // What holds data outlives the stack, and nothing in the stack needs it to be the stack's:

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -145,86 +144,30 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 		samtest.Statement{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "CursorKeysSecretArn"})...)
 }
 
-// Each function is traced, and somebody learns of its errors and of what throttles it, the
-// table or an index, and of changes that are late or given up.
 func TestAlarmsReachSomebody(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, template)
-	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
-	want := []string{"5xx HttpApi", "Latency HttpApi", "IteratorAge Consume", "ApproximateNumberOfMessagesVisible FailedBatches.QueueName"}
-	for name := range samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function") {
-		want = append(want, "Errors "+name, "Throttles "+name)
-	}
-	for _, of := range []string{"TableName", "TableName published", "TableName children"} {
-		want = append(want, "ReadThrottleEvents "+of, "WriteThrottleEvents "+of)
-	}
-	var have []string
-	for name, a := range samtest.Of[struct {
-		MetricName string `yaml:"MetricName"`
-		Dimensions []struct {
-			Value string `yaml:"Value"`
-		} `yaml:"Dimensions"`
-		AlarmActions [][]string `yaml:"AlarmActions"`
-	}](t, tpl, "AWS::CloudWatch::Alarm") {
-		watched := a.MetricName
-		for _, d := range a.Dimensions {
-			watched += " " + d.Value
-		}
-		have = append(have, watched)
-		check.Equal(t, name+" notifies", a.AlarmActions, [][]string{{"MakesAlarmTopic", "AlarmTopic", "AlarmTopicArn"}})
-	}
-	slices.Sort(have)
-	slices.Sort(want)
-	check.Equal(t, "alarms", have, want)
-	subscription := samtest.Of[map[string]string](t, tpl, "AWS::SNS::Subscription")["AlarmSubscription"]
-	check.Equal(t, "subscription", subscription, map[string]string{"TopicArn": "AlarmTopic", "Protocol": "email", "Endpoint": "AlarmEmail"})
+	samtest.Alarms(t, samtest.Read(t, template), "TableName", store.Schema("any").Indexes, "5xx HttpApi", "Latency HttpApi",
+		"IteratorAge Consume", "ApproximateNumberOfMessagesVisible FailedBatches.QueueName")
 }
 
-// CloudFormation refuses parameters that contradict each other.
 func TestParametersAgree(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, template)
-	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
-	for _, c := range []struct {
-		parameters map[string]string
-		refused    bool
-	}{
-		{map[string]string{"AlarmEmail": email}, false},
-		{map[string]string{"AlarmTopicArn": topic, "UserPoolId": "eu-west-1_a", "ClientId": "c", "Scope": "blog/all"}, false},
-		{nil, true},
-		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, true},
-		{map[string]string{"AlarmEmail": email, "UserPoolId": "eu-west-1_a"}, true},
-		{map[string]string{"AlarmEmail": email, "ClientId": "c"}, true},
-		{map[string]string{"AlarmEmail": email, "Scope": "blog/all"}, true},
-	} {
-		check.Equal(t, fmt.Sprint(c.parameters), len(samtest.Refused(t, tpl, c.parameters)) > 0, c.refused)
-	}
+	samtest.ParametersAgree(t, samtest.Read(t, template), nil)
 }
 
-// What holds data outlives the stack, and nothing in the stack needs it to be the stack's.
-// Nobody else reads the bucket.
+// Nobody else reads the bucket, which TableStreamArn takes away with the table.
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, template)
-	kept := map[string]string{}
-	for name, r := range tpl.Resources {
-		if r.DeletionPolicy != "" {
-			kept[name] = strings.TrimSpace(r.DeletionPolicy + " " + r.Condition)
-		}
-	}
-	check.Equal(t, "kept", kept, map[string]string{
-		"Table": "RetainExceptOnCreate MakesTable", "Bucket": "RetainExceptOnCreate MakesTable",
-		"UserPool": "RetainExceptOnCreate MakesUserPool", "UserPoolClient": "RetainExceptOnCreate MakesUserPool",
+	samtest.Outlives(t, template, map[string]string{
+		"Table": "MakesTable", "Bucket": "MakesTable", "UserPool": "MakesUserPool", "UserPoolClient": "MakesUserPool",
 	})
 	for setting, on := range samtest.Of[struct {
 		Access map[string]bool `yaml:"PublicAccessBlockConfiguration"`
-	}](t, tpl, "AWS::S3::Bucket")["Bucket"].Access {
+	}](t, samtest.Read(t, template), "AWS::S3::Bucket")["Bucket"].Access {
 		check.Equal(t, setting, on, true)
 	}
-	text := string(check.Must(os.ReadFile(template))(t))
-	text = strings.ReplaceAll(text, "!If [MakesTable, !GetAtt Table.StreamArn, !Ref TableStreamArn]", "")
-	if regexp.MustCompile(`!Ref (Table|Bucket)\b|\b(Table|Bucket)\.`).MatchString(text) {
-		t.Error("something refers to the table or the bucket of the stack, which TableStreamArn takes away")
+	if text := string(check.Must(os.ReadFile(template))(t)); regexp.MustCompile(`!Ref Bucket\b|\bBucket\.`).MatchString(text) {
+		t.Error("something refers to the bucket of the stack")
 	}
 }
 
@@ -232,25 +175,7 @@ func TestDataOutlivesTheStack(t *testing.T) {
 func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, template)
-	type authorizer struct {
-		IdentitySource   string   `yaml:"IdentitySource"`
-		Scopes           []string `yaml:"AuthorizationScopes"`
-		JwtConfiguration struct {
-			Issuer   []string   `yaml:"issuer"`
-			Audience [][]string `yaml:"audience"`
-		} `yaml:"JwtConfiguration"`
-	}
-	a := samtest.Of[struct {
-		Auth struct {
-			Default     string                `yaml:"DefaultAuthorizer"`
-			Authorizers map[string]authorizer `yaml:"Authorizers"`
-		} `yaml:"Auth"`
-	}](t, tpl, "AWS::Serverless::HttpApi")["HttpApi"].Auth
-	const issuer = "https://cognito-idp.${AWS::Region}.amazonaws.com/"
-	want := authorizer{IdentitySource: "$request.header.Authorization", Scopes: []string{"Scope"}}
-	want.JwtConfiguration.Issuer = []string{"MakesUserPool", issuer + "${UserPool}", issuer + "${UserPoolId}"}
-	want.JwtConfiguration.Audience = [][]string{{"MakesUserPool", "UserPoolClient", "ClientId"}}
-	check.Equal(t, "authorizer", a.Authorizers[a.Default], want)
+	samtest.UserPool(t, tpl, "HttpApi", false)
 	for name, e := range samtest.Functions(t, tpl)["api"].Events {
 		check.Equal(t, name, e.Properties["Auth"] != nil, name != "Requests")
 	}

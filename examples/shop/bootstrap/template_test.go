@@ -8,8 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,72 +210,20 @@ func TestTheTemplateHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// Each function is traced, and somebody learns of errors, of throttling, of a consumer that
-// is behind or gives up, and of mails that are not sent.
 func TestAlarmsReachSomebody(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "../template.yaml")
-	check.Equal(t, "tracing", tpl.Globals.Function.Tracing, "Active")
-	want := []string{
-		"5xx HttpApi", "MailsNotSent", "ApproximateNumberOfMessagesVisible FailedBatches.QueueName",
-		"IteratorAge Audit", "IteratorAge Notify",
-	}
-	for _, of := range []string{"TableName", "TableName GSI1", "TableName GSI2"} {
-		want = append(want, "ReadThrottleEvents "+of, "WriteThrottleEvents "+of)
-	}
-	for name := range samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function") {
-		want = append(want, "Errors "+name, "Throttles "+name)
-	}
-	var have []string
-	for name, a := range samtest.Of[struct {
-		MetricName string `yaml:"MetricName"`
-		Dimensions []struct {
-			Value string `yaml:"Value"`
-		} `yaml:"Dimensions"`
-		AlarmActions [][]string `yaml:"AlarmActions"`
-	}](t, tpl, "AWS::CloudWatch::Alarm") {
-		watched := a.MetricName
-		for _, d := range a.Dimensions {
-			watched += " " + d.Value
-		}
-		have = append(have, watched)
-		check.Equal(t, name+" notifies", a.AlarmActions, [][]string{{"MakesAlarmTopic", "AlarmTopic", "AlarmTopicArn"}})
-	}
-	slices.Sort(have)
-	slices.Sort(want)
-	check.Equal(t, "alarms", have, want)
-	subscription := samtest.Of[map[string]string](t, tpl, "AWS::SNS::Subscription")["AlarmSubscription"]
-	check.Equal(t, "subscription", subscription, map[string]string{"TopicArn": "AlarmTopic", "Protocol": "email", "Endpoint": "AlarmEmail"})
+	samtest.Alarms(t, samtest.Read(t, "../template.yaml"), "TableName", store.Schema("any").Indexes, "5xx HttpApi", "MailsNotSent",
+		"ApproximateNumberOfMessagesVisible FailedBatches.QueueName", "IteratorAge Audit", "IteratorAge Notify")
 }
 
-// CloudFormation refuses parameters that contradict each other.
 func TestParametersAgree(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "../template.yaml")
-	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
-	for _, c := range []struct {
-		parameters map[string]string
-		why        []string
-	}{
-		{map[string]string{"AlarmEmail": email}, nil},
-		{map[string]string{"AlarmTopicArn": topic}, nil},
-		{nil, []string{"Alarms need an AlarmEmail or an AlarmTopicArn."}},
-		{map[string]string{"AlarmEmail": email, "AlarmTopicArn": topic}, []string{"Alarms go to AlarmEmail or to AlarmTopicArn, not to both."}},
-	} {
-		check.Equal(t, fmt.Sprint(c.parameters), samtest.Refused(t, tpl, c.parameters), c.why)
-	}
+	samtest.ParametersAgree(t, samtest.Read(t, "../template.yaml"), nil)
 }
 
-// The table outlives the stack, and nothing but the stream needs it to be the stack's.
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()
-	table := samtest.Read(t, "../template.yaml").Resources["Table"]
-	check.Equal(t, "the table", table.DeletionPolicy+" "+table.Condition, "RetainExceptOnCreate MakesTable")
-	text := string(check.Must(os.ReadFile("../template.yaml"))(t))
-	text = strings.ReplaceAll(text, "!If [MakesTable, !GetAtt Table.StreamArn, !Ref TableStreamArn]", "")
-	if regexp.MustCompile(`!Ref Table\b|\bTable\.`).MatchString(text) {
-		t.Error("something refers to the table of the stack, which TableStreamArn takes away")
-	}
+	samtest.Outlives(t, "../template.yaml", map[string]string{"Table": "MakesTable"})
 }
 
 // mapping is what an event source mapping does in the name of a function.
