@@ -201,11 +201,16 @@ func (c *core) renewed(key, from, to keys.Key, expiry types.AttributeValue) step
 func (p *planner) saveClaims() error {
 	expiry, moved := p.expiry()
 	now := p.claimsOf(p.v)
+	if err := p.checkClaims(now, p.was.keys, p.keys); err != nil {
+		return err
+	}
+	// An item of an earlier shape may have claimed other keys.
+	reads := p.exact || p.was.shape < p.shapes.current
 	for _, key := range now {
 		stored, read := p.old.seen[key]
 		held := slices.Contains(p.was.claims, key)
 		switch {
-		case !read && (p.exact || p.old.doubts[key]):
+		case !read && (reads || p.old.doubts[key]):
 			p.need = append(p.need, key)
 		case !read && held && moved:
 			p.steps = append(p.steps, p.renewed(key, p.old.at, p.keys[0], expiry))
@@ -223,7 +228,24 @@ func (p *planner) saveClaims() error {
 	}
 	for _, key := range p.was.claims {
 		if !slices.Contains(now, key) {
-			p.removeClaim(key)
+			p.removeClaim(key, p.old.at)
+		}
+	}
+	return nil
+}
+
+// maxItems is how many items an entity has at most, since each write of it, or its deletion, is
+// one transaction.
+const maxItems = 100
+
+// checkClaims reports claims that no transaction can hold, or that are the entity's own items.
+func (c *core) checkClaims(claims []keys.Key, items ...[]keys.Key) error {
+	if n := len(c.items) + len(claims); n > maxItems {
+		return fmt.Errorf("%w: %d claims and %d items, and an entity has %d together", table.ErrTooLarge, len(claims), len(c.items), maxItems)
+	}
+	for _, key := range claims {
+		if slices.Contains(slices.Concat(items...), key) {
+			return fmt.Errorf("%w: a %s has the key of an item of the entity; change one after the other", table.ErrInvalid, c.claimType())
 		}
 	}
 	return nil
@@ -250,15 +272,40 @@ func (p *planner) expiry() (expiry types.AttributeValue, moved bool) {
 	return after, moved || !sameExpiry(before, after)
 }
 
-// removeClaim plans that a claim is given up, unless it is known to be another entity's.
-func (p *planner) removeClaim(key keys.Key) {
+// removeClaim plans that a claim of a main item is given up, unless it is known to be another
+// entity's.
+func (p *planner) removeClaim(key, owner keys.Key) {
 	stored, read := p.old.seen[key]
 	switch {
 	case !read && p.old.doubts[key]:
 		p.need = append(p.need, key)
-	case !read, p.isOwnedBy(p.old.at, stored):
-		p.steps = append(p.steps, p.oldClaim(key, p.old.at))
+	case !read, p.isOwnedBy(owner, stored):
+		p.steps = append(p.steps, p.oldClaim(key, owner))
 	}
+}
+
+// removeClaimsOf plans that the claims of a former main item are given up with it. They are
+// read: the entity itself may claim the same keys by now.
+func (p *planner) removeClaimsOf(former keys.Key) error {
+	stored := p.old.seen[former]
+	if p.entity.Claims == nil || stored == nil {
+		return nil
+	}
+	v, err := p.decodeStored(stored)
+	if err != nil {
+		return p.failedAt(former, p.items[0].Name, err)
+	}
+	for _, key := range p.claimsOf(v) {
+		claim, read := p.old.seen[key]
+		switch {
+		case !p.canHold(key):
+		case !read:
+			p.need = append(p.need, key)
+		case p.isOwnedBy(former, claim):
+			p.steps = append(p.steps, p.oldClaim(key, former))
+		}
+	}
+	return nil
 }
 
 // findOwner is find for a claim.
@@ -298,7 +345,8 @@ func (c *core) planClaim(f *found) (*plan, error) {
 
 // GetByClaim reads the entity that claims a key: see [Entity].Claims. It takes two reads, of the
 // claim and of the entity, which are of different moments. An entity that no longer claims the
-// key is [ErrOrphan], and a key that nobody claims [table.ErrNotFound].
+// key, or has another main key by then, is [ErrOrphan], and a key that nobody claims
+// [table.ErrNotFound]. The value is whole, whatever [Repo.Project] says.
 func (r *Repo[T]) GetByClaim(ctx context.Context, key keys.Key) (T, error) {
 	v, err := r.getByClaim(ctx, key)
 	if err != nil {

@@ -197,6 +197,87 @@ func TestOpsOfClaims(t *testing.T) {
 	expect.OK(t, r.Create(ctx, &booking{ID: "b", Room: "1", Slots: many[:99]}))
 }
 
+// An entity has no more items than one transaction can delete.
+func TestClaimsDoNotGrowWithoutBound(t *testing.T) {
+	t.Parallel()
+	r := newRooms(t)
+	ctx := t.Context()
+	slots := func(n int) (all []string) {
+		for i := range n {
+			all = append(all, fmt.Sprintf("%03d", i))
+		}
+		return all
+	}
+	b := booking{ID: "a", Room: "1", Slots: slots(60)}
+	expect.OK(t, r.Create(ctx, &b))
+	expect.Err(t, expect.ErrOf(r.Update(ctx, bookingKey("a"), func(b *booking) error { b.Slots = slots(100); return nil })), table.ErrTooLarge)
+	more := b
+	more.Slots = slots(100)
+	expect.Err(t, r.Put(ctx, &more), table.ErrTooLarge)
+	more = b
+	more.Slots = slots(100)
+	expect.Err(t, r.table.Transact(ctx, r.UpdateOps(b, &more)...), table.ErrTooLarge)
+	expect.Value(r.Update(ctx, bookingKey("a"), func(b *booking) error { b.Slots = slots(99); return nil }))(t)
+	expect.OK(t, r.Delete(ctx, bookingKey("a")))
+	r.has(t, "deleted", map[string]string{})
+}
+
+// An upgrade gives the slots other names: the first write claims them.
+func TestAnUpgradeThatChangesClaims(t *testing.T) {
+	t.Parallel()
+	r := newRooms(t)
+	ctx := t.Context()
+	expect.OK(t, r.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"9"}}))
+	dated := bookingEntity
+	dated.Upgrades = []repo.Upgrade{repo.Convert("slots", "slots", func(slots []string) ([]string, error) {
+		for i := range slots {
+			slots[i] = "2030-" + slots[i]
+		}
+		return slots, nil
+	})}
+	newer := expect.Value(repo.New(r.table, dated))(t)
+	expect.Value(newer.Update(ctx, bookingKey("a"), func(b *booking) error { b.Note = "n"; return nil }))(t)
+	expect.Err(t, newer.Create(ctx, &booking{ID: "b", Room: "1", Slots: []string{"2030-9"}}), table.ErrExists)
+	expect.Equal(t, "the claim of the former name goes", expect.Value(newer.Refresh(ctx, slotKey("1", "9")))(t), true)
+	r.has(t, "claims", map[string]string{"2030-9": "a"})
+}
+
+// A former main item is deleted with its entity, and so are its claims.
+func TestClaimsOfAFormerItemAreDeleted(t *testing.T) {
+	t.Parallel()
+	r := newRooms(t)
+	ctx := t.Context()
+	expect.OK(t, r.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"09", "10"}}))
+	moved := bookingEntity
+	moved.Key = func(b booking) keys.Key { return keys.Key{PK: keys.PK("NEW#" + b.ID), SK: keys.Metadata} }
+	moved.FormerKeys = []func(booking) keys.Key{bookingEntity.Key}
+	newer := expect.Value(repo.New(r.table, moved))(t)
+	expect.OK(t, newer.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"11"}}))
+	expect.OK(t, newer.Delete(ctx, keys.Key{PK: "NEW#a", SK: keys.Metadata}))
+	r.has(t, "deleted", map[string]string{})
+}
+
+// A key is not an item and a claim of one entity, and does not pass from one to the other.
+func TestAClaimIsNoItemOfItsEntity(t *testing.T) {
+	t.Parallel()
+	r := newRooms(t)
+	ctx := t.Context()
+	copied := bookingEntity
+	copied.Copies = []repo.Copy[booking]{{Name: "by note", Key: func(b booking) keys.Key {
+		if b.Note == "" {
+			return keys.Key{}
+		}
+		return slotKey(b.Room, b.Note)
+	}}}
+	copies := expect.Value(repo.New(r.table, copied))(t)
+	expect.OK(t, copies.Create(ctx, &booking{ID: "a", Room: "1", Note: "09"}))
+	swap := func(b *booking) error { b.Note, b.Slots = "", []string{"09"}; return nil }
+	expect.Err(t, expect.ErrOf(copies.Update(ctx, bookingKey("a"), swap)), table.ErrInvalid)
+	expect.Value(copies.Update(ctx, bookingKey("a"), func(b *booking) error { b.Note = ""; return nil }))(t)
+	expect.Value(copies.Update(ctx, bookingKey("a"), swap))(t)
+	r.has(t, "one after the other", map[string]string{"09": "a"})
+}
+
 func TestGetByClaim(t *testing.T) {
 	t.Parallel()
 	r := newRooms(t)

@@ -63,14 +63,20 @@ type Entity[T any] struct {
 	// the key of the entity's main item, of the type "‹Type› claim", written in the
 	// transaction of the entity. A key that another entity or item has is [table.ErrExists].
 	// A write that does not change the claims writes none of them; a change takes an op for
-	// each key that comes or goes, and with the entity they are 100 items at most. If the
-	// entity has an expiry, its claims have the same one. A key that is there twice is
-	// claimed once, and the zero key not at all. Claims need a Version.
+	// each key that comes or goes, and with the entity and its copies they are 100 items at
+	// most. If the entity has an expiry, its claims have the same one. A key that is there
+	// twice is claimed once, and the zero key not at all. A key does not go from an item of the
+	// entity to its claims, or back, in one write. Claims need a Version, and no index with a
+	// key attribute named ownerPK or ownerSK. [Repo.GetByClaim] finds an entity by a claim.
 	//
-	// An entity that was stored before its type had Claims claims nothing until
-	// [Repo.Refresh]. Claims of an entity that a program without Claims has deleted stay,
-	// and keep their keys taken, until Refresh of such a key, or package backfill, removes
-	// them. [Repo.GetByClaim] finds an entity by a claim.
+	// All programs that write an entity must have the same Claims. One with others, or with
+	// none, leaves behind what it does not know: keys that are claimed by nobody after it has
+	// created or changed an entity, claims that keep keys taken after it has deleted one,
+	// claims with another expiry. Its refreshes and backfills remove claims that it does not
+	// make. So first deploy everywhere a release with the new Claims, then run a backfill, and
+	// rely on claims after that. [Repo.Refresh] of an entity makes its claims, and Refresh of a
+	// claimed key removes a claim that its owner does not make. To give claims up, return none,
+	// and run a backfill before Claims goes.
 	Claims func(T) []keys.Key
 
 	// Version is the name of the attribute that guards the writes of an entity. A

@@ -53,6 +53,7 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 // When the ops are run, it is [table.ErrInvalid]
 //   - if v leaves a copy out, by a zero key: the copy may be stored, and would be
 //     left behind. [Repo.UpdateOps] can tell;
+//   - if the entity has [Entity].Claims: those of the stored one are not known;
 //   - if T makes its attributes itself, by MarshalDynamoDBAttributeValue: then
 //     it is unknown which attributes T does not have.
 //
@@ -98,7 +99,9 @@ func (c *core) replaceOps(ops []table.Op, v, made any, read stamp) []table.Op {
 }
 
 // UpdateOps is [Repo.PutOps] for a v that replaces old, the value that was
-// read. The ops expect the version or revision of old. If the key of v or of a copy
+// read. Claims that only one of them has come and go: so old must be as it was read, and a
+// slice or map that it shares with v must not be changed in place. A T without a field for the
+// expiry of its items has claims without one; use [Repo.Update]. The ops expect the version or revision of old. If the key of v or of a copy
 // differs from that of old, running the ops returns an error; keys of indexes may
 // change.
 func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op { return r.core.updateOps(&old, v) }
@@ -129,6 +132,9 @@ func (c *core) updateOps(old, v any) []table.Op {
 	before, err := c.encode(old)
 	after, errAfter := c.encode(v)
 	if err = cmp.Or(err, errAfter); err != nil {
+		return c.refused(err)
+	}
+	if err := c.checkClaims(c.claimsOf(v)); err != nil {
 		return c.refused(err)
 	}
 	return c.updateClaimOps(ops, old, v, before, after)

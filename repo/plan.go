@@ -241,9 +241,14 @@ func (p *planner) remove() error {
 		}
 	}
 	for _, key := range p.was.claims {
-		p.removeClaim(key)
+		p.removeClaim(key, p.old.at)
 	}
-	return nil
+	for _, key := range keysBy(p.entity.FormerKeys, p.was.v) {
+		if err := p.removeClaimsOf(key); err != nil {
+			return err
+		}
+	}
+	return p.checkExchange()
 }
 
 // removeUnder plans that an item of the entity is removed. read means that it must be read

@@ -175,7 +175,11 @@ func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, 
 		}
 		items = append(items, made.Item)
 	}
-	for _, key := range c.claimsOf(v) {
+	claims := c.claimsOf(v)
+	if err := c.checkClaims(claims, p.keys); err != nil {
+		return nil, err
+	}
+	for _, key := range claims {
 		made := c.claim(key, p.keys[0], c.expiryIn(items[0]))
 		if made.Err != nil {
 			return nil, fmt.Errorf("%s: %w", c.claimType(), made.Err)
