@@ -25,6 +25,7 @@ const timeout = time.Minute
 type Function struct {
 	handler string
 	log     *os.File // what the process has written since the last look
+	unread string // the beginning of a line of the log
 	events  chan invocation
 	posted  chan post
 	ended   chan struct{}
@@ -217,11 +218,15 @@ func (s *Stack) StartFails(t *testing.T, handler string, replaced map[string]str
 	return l
 }
 
-// lines returns the further lines of the log. Each must be JSON with the service and a
-// request id.
+// lines returns the further lines of the log that are whole: the process may be writing.
+// Each must be JSON with the service and a request id.
 func (f *Function) lines(t *testing.T) (lines []Line) {
 	t.Helper()
-	for text := range strings.Lines(string(check.Must(io.ReadAll(f.log))(t))) {
+	f.unread += string(check.Must(io.ReadAll(f.log))(t))
+	whole := strings.LastIndex(f.unread, "\n") + 1
+	text := f.unread[:whole]
+	f.unread = f.unread[whole:]
+	for text := range strings.Lines(text) {
 		l := Line{Text: strings.TrimSpace(text)}
 		if err := json.Unmarshal([]byte(text), &l); err != nil || l.Service == "" || strings.Count(text, `"requestId":"`) != 1 {
 			t.Errorf("%s: the log has the line %s", f.handler, text)
