@@ -25,7 +25,7 @@ const timeout = time.Minute
 type Function struct {
 	handler string
 	log     *os.File // what the process has written since the last look
-	unread string // the beginning of a line of the log
+	unread  string   // the beginning of a line of the log
 	events  chan invocation
 	posted  chan post
 	ended   chan struct{}
