@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -44,10 +45,12 @@ func TestAProgramReports(t *testing.T) {
 		{[]string{"-endpoint", engine.Endpoint()}, "Greetings"},
 		{[]string{"-table", "Other", "-endpoint", engine.Endpoint()}, "Other"},
 	} {
-		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "") // Run sets it; this restores it
+		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "") // Run sets them; this restores them
+		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "http://127.0.0.1:1")
 		var out bytes.Buffer
 		check.OK(t, greeter.Run(t.Context(), tt.args, &out))
 		want := "Table " + tt.want + " on " + engine.Endpoint() + "\nhello, " + tt.want + "\n  greeting: requests 1, units 2\n"
+		check.Equal(t, "the engine of streams", os.Getenv("AWS_ENDPOINT_URL_DYNAMODB_STREAMS"), engine.Endpoint())
 		if out.String() != want {
 			t.Errorf("got:\n%swant:\n%s", out.String(), want)
 		}

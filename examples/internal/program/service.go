@@ -233,10 +233,18 @@ func WithEngine(ctx context.Context, file string, do func(*tabletest.Engine) err
 // endpointVariable is the SDK's own, which the local engine gives way to as well.
 const endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
 
-// setEndpoint makes the endpoint of -endpoint that of the process.
+// streamsVariable is the SDK's own for the streams of tables.
+const streamsVariable = "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"
+
+// setEndpoint makes the endpoint of -endpoint that of the process. An engine has the streams of
+// its tables: those of AWS would be of other tables.
 func setEndpoint(url string) error {
-	if url == "" {
-		return nil
+	var err error
+	if url != "" {
+		err = errors.Join(os.Setenv(endpointVariable, url), os.Unsetenv(streamsVariable))
 	}
-	return os.Setenv(endpointVariable, url)
+	if engine := os.Getenv(endpointVariable); engine != "" && os.Getenv(streamsVariable) == "" {
+		err = errors.Join(err, os.Setenv(streamsVariable, engine))
+	}
+	return err
 }
