@@ -32,7 +32,8 @@ type Options struct {
 	// Mail sends mails.
 	Mail mail.Send
 	// MailTime is how long a request takes that mails a code if there is such a user, so
-	// that its time does not tell. Zero does not hide it.
+	// that its time does not tell. A mail that takes longer is not sent. Zero waits for the
+	// mail, and hides nothing.
 	MailTime time.Duration
 	// Proxy means that the server is behind a proxy that adds the address of its client to
 	// X-Forwarded-For. Without one, a client could say what it likes there.

@@ -48,6 +48,12 @@ type app struct {
 
 func newApp(t *testing.T) *app {
 	t.Helper()
+	return newAppWith(t, 0)
+}
+
+// newAppWith returns an app with a mail time. With zero, each response waits for its mail.
+func newAppWith(t *testing.T, mailTime time.Duration) *app {
+	t.Helper()
 	a := &app{faults: &tabletest.Faults{}, tokens: map[string]string{}}
 	a.table = tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), store.Schema("Shop"), &table.Options{})
 	a.shop = check.Must(store.New(a.table, 1))(t)
@@ -70,20 +76,28 @@ func newApp(t *testing.T) *app {
 // mailTime is a time that a request does not take by itself. Tests need not wait for long.
 const mailTime = 50 * time.Millisecond
 
-// mails are those that were sent. Once it is broken, none are.
+// mails are those that were sent.
 type mails struct {
-	mu     sync.Mutex
-	sent   []mail.Mail
-	broken error
+	mu   sync.Mutex
+	sent []mail.Mail
+	fail func() error // instead of sending, unless it is nil
 }
 
 func (m *mails) send(_ context.Context, one mail.Mail) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.broken == nil {
-		m.sent = append(m.sent, one)
+	if m.fail != nil {
+		return m.fail()
 	}
-	return m.broken
+	m.sent = append(m.sent, one)
+	return nil
+}
+
+// failWith lets each mail end as fail does.
+func (m *mails) failWith(fail func() error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail = fail
 }
 
 // code returns the code of the last mail, which must be to an e-mail.

@@ -51,36 +51,57 @@ func (a *API) forgotPassword(w http.ResponseWriter, r *http.Request, _ store.Use
 	if err := httpapi.ReadJSON(w, r, map[string]any{"email": &email}); err != nil {
 		return err
 	}
-	return a.mailCode(w, r, email, func(context.Context) error { return nil })
+	return a.mailCode(w, r, email, func(context.Context) error { return store.CheckEmail(email) })
 }
 
+// longest is how long a request may take that goes on without its client.
+const longest = 10 * time.Second
+
 // mailCode does something, mails a code to the user with an e-mail, if there is one, and
-// responds 202. So neither the response nor its time tells whether there was one. A mail
-// that was not sent is in the log only.
+// responds 202 at the end of the mail time. So neither the response nor its time tells
+// whether there was one, also if the mail is late or fails. A client that disconnects does
+// not cancel the mail.
 func (a *API) mailCode(w http.ResponseWriter, r *http.Request, email string, do func(context.Context) error) error {
 	end := time.Now().Add(a.MailTime)
-	if err := a.shop.Admit(r.Context(), a.client(r)); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), longest)
+	defer cancel()
+	if err := a.shop.Admit(ctx, a.client(r)); err != nil {
 		return err
 	}
-	if err := do(r.Context()); err != nil {
+	if err := do(ctx); err != nil {
 		return err
 	}
-	to, code, err := a.shop.NewCode(r.Context(), email)
-	switch {
-	case err == nil:
-		if err := a.Mail(r.Context(), mail.Code(to.Email, code)); err != nil {
-			a.Log.ErrorContext(r.Context(), "a mail was not sent", slog.Any("error", err))
-		}
-	case !errors.Is(err, table.ErrNotFound) && !errors.Is(err, store.ErrAttempts):
-		return err
-	}
-	select {
-	case <-time.After(time.Until(end)):
-	case <-r.Context().Done():
-		return context.Cause(r.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.sendCode(ctx, email, end)
+	}()
+	if a.MailTime > 0 {
+		<-time.After(time.Until(end))
+	} else {
+		<-done
 	}
 	w.WriteHeader(http.StatusAccepted)
 	return nil
+}
+
+// sendCode mails a code to the user with an e-mail, if there is one. A mail that was not
+// sent, or not in time, is in the log only.
+func (a *API) sendCode(ctx context.Context, email string, end time.Time) {
+	send := ctx
+	if a.MailTime > 0 {
+		// Before the end: a function stops with its response, and could not log any more.
+		var cancel context.CancelFunc
+		send, cancel = context.WithDeadline(ctx, end.Add(-a.MailTime/20))
+		defer cancel()
+	}
+	to, code, err := a.shop.NewCode(send, email)
+	if err == nil {
+		err = a.Mail(send, mail.Code(to.Email, code))
+	}
+	if err != nil && !errors.Is(err, table.ErrNotFound) && !errors.Is(err, store.ErrAttempts) {
+		a.Log.ErrorContext(ctx, "a mail was not sent", slog.Any("error", err))
+	}
 }
 
 // setPassword sets a new password, and returns a token.

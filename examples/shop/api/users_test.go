@@ -1,15 +1,21 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/shop/api"
 	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/mail"
+	"github.com/singletable/singletable/examples/shop/session"
 )
 
 // user is whom a session is of.
@@ -54,7 +60,7 @@ func TestARoleCountsAtOnce(t *testing.T) {
 // if the mail is not sent, or there were too many.
 func TestNobodyLearnsWhoHasAnEmail(t *testing.T) {
 	t.Parallel()
-	a := newApp(t)
+	a := newAppWith(t, mailTime)
 	ask := func(path, email string) string {
 		t.Helper()
 		body := `{"email":"` + email + `"}`
@@ -77,11 +83,57 @@ func TestNobodyLearnsWhoHasAnEmail(t *testing.T) {
 			check.Equal(t, path, ask(path, "none@example.com"), of)
 		}
 	}
-	a.mails.broken = errors.New("no mails today")
+	a.mails.failWith(func() error { return errors.New("no mails today") })
 	check.Equal(t, "without mails", ask("/codes", bruno), ask("/codes", "none@example.com"))
 	for _, login := range []string{ana, "new-3users@example.com", "none@example.com"} { // verified, not verified, none
 		a.do(t, "", "POST", "/sessions", `{"email":"`+login+`","password":"mallorys"}`).is(t, http.StatusUnauthorized, "login_failed")
 	}
+}
+
+// Each of these mails waits until the end of the test, or fails. The responses come
+// all the same, and are those for an unknown e-mail.
+func TestAMailThatHangsOrFailsDoesNotShow(t *testing.T) {
+	t.Parallel()
+	a := newAppWith(t, mailTime)
+	ask := func(path, email string) string {
+		t.Helper()
+		got := a.do(t, "", "POST", path, `{"email":"`+email+`"`+map[string]string{"/users": `,"name":"Mallory","password":"mallorys"`}[path]+`}`)
+		got.is(t, http.StatusAccepted)
+		got.Header.Del("X-Request-Id")
+		got.Header.Del("Date")
+		return fmt.Sprint(got)
+	}
+	want := ask("/codes", "none@example.com")
+	a.mails.failWith(func() error { return errors.New("throttled") })
+	check.Equal(t, "a mail that fails", ask("/codes", ana), want)
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+	a.mails.failWith(func() error { <-end; return nil })
+	check.Equal(t, "a mail that hangs", ask("/codes", ana), want)
+	check.Equal(t, "a sign-up whose mail hangs", ask("/users", bruno), want)
+	check.Equal(t, "a new user whose mail hangs", ask("/users", "carla@example.com"), want)
+}
+
+// A mail has a deadline and does not end with its request. One that is late is in the log.
+func TestAMailIsNotCanceledByItsClient(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	var log check.Log
+	gone, cancel := context.WithCancel(t.Context())
+	send := func(ctx context.Context, _ mail.Mail) error {
+		cancel()
+		if _, ends := ctx.Deadline(); !ends || ctx.Err() != nil {
+			t.Errorf("a mail has a deadline: %t, and ends with its request: %v", ends, ctx.Err())
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	sessions := check.Must(session.New([][]byte{key}, time.Now))(t)
+	handler := api.New(a.shop, sessions, api.Options{Mail: send, MailTime: 20 * mailTime, Log: slog.New(slog.NewTextHandler(&log, nil))}).Handler()
+	got := httptest.NewRecorder()
+	handler.ServeHTTP(got, httptest.NewRequestWithContext(gone, "POST", "/codes", strings.NewReader(`{"email":"`+ana+`"}`)))
+	check.Equal(t, "status", got.Code, http.StatusAccepted)
+	check.Equal(t, "the late mail is in the log", strings.Count(log.String(), "a mail was not sent"), 1)
 }
 
 func TestOf32SignUpsOverHTTPOneIsAUserAndNoneIsToldSo(t *testing.T) {

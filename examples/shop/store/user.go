@@ -87,6 +87,12 @@ func normalEmail(email string) (string, error) {
 	return normal, nil
 }
 
+// CheckEmail returns [ErrInvalidEmail] for a text that is no e-mail.
+func CheckEmail(email string) error {
+	_, err := normalEmail(email)
+	return err
+}
+
 // SignUp creates a customer who logs in with that password, whatever role u has, and at
 // first with a code of [Shop.NewCode]. If somebody has the e-mail already, also since a
 // moment ago, it is [ErrEmailTaken].
