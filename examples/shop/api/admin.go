@@ -60,11 +60,12 @@ func (a *API) audits(w http.ResponseWriter, r *http.Request, _ store.User) error
 	query := r.URL.Query()
 	entity, id := query.Get("type"), query.Get("id")
 	day, err := time.Parse(time.DateOnly, query.Get("day"))
-	if err != nil && (entity == "" || id == "") {
-		return httpapi.BadRequest("invalid_query", "audits are asked for by day, such as 2024-01-15, or by type (ORDER, PRODUCT or USER) and id")
+	byDay, byEntity := query.Has("day"), query.Has("type") || query.Has("id")
+	if byDay == byEntity || byDay && err != nil || byEntity && (entity == "" || id == "") {
+		return httpapi.BadRequest("invalid_query", "audits are asked for either by day, such as 2024-01-15, or by type (ORDER, PRODUCT or USER) and id")
 	}
 	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Audit], error) {
-		if err == nil {
+		if byDay {
 			return a.shop.AuditsByDay(ctx, day, limit, after)
 		}
 		return a.shop.AuditsByEntity(ctx, entity, id, limit, after)

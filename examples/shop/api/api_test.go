@@ -294,6 +294,9 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 		{eva, "GET /admin/audits", "", 400, "invalid_query"},
 		{eva, "GET /admin/audits?type=ORDER", "", 400, "invalid_query"},
 		{eva, "GET /admin/audits?day=today", "", 400, "invalid_query"},
+		{eva, "GET /admin/audits?day=2024-01-15&type=ORDER&id=o", "", 400, "invalid_query"},
+		{eva, "GET /admin/audits?day=2024-01-15&id=o", "", 400, "invalid_query"},
+		{eva, "GET /admin/audits?day=today&type=ORDER&id=o", "", 400, "invalid_query"},
 	} {
 		method, path, _ := strings.Cut(c.request, " ")
 		t.Run(fmt.Sprint(c.request, " ", c.body), func(t *testing.T) {
