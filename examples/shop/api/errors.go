@@ -24,6 +24,7 @@ var failures = slices.Concat(httpapi.Access(), []httpapi.Known{
 	httpapi.On(store.ErrAttempts, http.StatusTooManyRequests, "too_many_attempts", ""),
 
 	httpapi.On(store.ErrCategory, http.StatusBadRequest, "invalid_category", ""),
+	httpapi.On(store.ErrCategories, http.StatusConflict, "too_many_categories", ""),
 	httpapi.On(store.ErrProduct, http.StatusBadRequest, "invalid_product", ""),
 	httpapi.On(store.ErrEmptySearch, http.StatusBadRequest, "invalid_name", ""),
 	httpapi.On(store.ErrNoCategory, http.StatusConflict, "no_category", ""),

@@ -104,16 +104,16 @@ func (a *API) sendCode(ctx context.Context, email string, end time.Time) {
 	}
 }
 
-// setPassword sets a new password, and returns a token.
+// setPassword sets a new password, and a name if there is one, and returns a token.
 func (a *API) setPassword(w http.ResponseWriter, r *http.Request, _ store.User) error {
-	var code, password string
-	if err := httpapi.ReadJSON(w, r, map[string]any{"code": &code, "password": &password}); err != nil {
+	var code, password, name string
+	if err := httpapi.ReadJSON(w, r, map[string]any{"code": &code, "password": &password, "name": &name}); err != nil {
 		return err
 	}
 	if err := a.shop.Admit(r.Context(), a.client(r)); err != nil {
 		return err
 	}
-	u, err := a.shop.SetPassword(r.Context(), code, password)
+	u, err := a.shop.SetPassword(r.Context(), code, password, name)
 	if err != nil {
 		return err
 	}

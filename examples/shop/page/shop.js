@@ -209,7 +209,7 @@ submit("login", ({ email, password, name, code }, wanted) => ({
   login: () => logIn("/sessions", { email, password, code }),
   signup: () => mailCode("/users", { email, password, name }, "and log in"),
   mail: () => mailCode("/codes", { email }, "and a new password"),
-  password: () => logIn("/passwords", { code, password }),
+  password: () => logIn("/passwords", { code, password, name }),
 })[wanted]());
 submit("find", ({ id }) => findOrder(id));
 submit("audited", ({ day }) => showAudits(day));

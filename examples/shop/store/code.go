@@ -66,19 +66,31 @@ func (s *Shop) NewCode(ctx context.Context, email string) (to User, text string,
 }
 
 // SetPassword gives the user with a code a new password, and ends the sessions and codes
-// of the user. The e-mail is verified then.
+// of the user. The e-mail is verified then. The name of a user who was not verified may
+// be somebody else's choice, so it becomes the name that is given, or the e-mail if that is
+// empty. A verified user keeps the name unless one is given.
 //
-// Errors: [ErrCode]; [ErrPassword], which leaves the code as it is.
-func (s *Shop) SetPassword(ctx context.Context, text, secret string) (User, error) {
+// Errors: [ErrCode]; [ErrPassword] and [ErrName], which leave the code as it is.
+func (s *Shop) SetPassword(ctx context.Context, text, secret, name string) (User, error) {
 	c, err := s.codeOf(ctx, text)
 	if err != nil {
 		return User{}, err
+	}
+	if name != "" && !validName(name) {
+		return User{}, ErrName
 	}
 	p, err := newPassword(secret, s.rounds)
 	if err != nil {
 		return User{}, err
 	}
-	return s.redeem(ctx, c, func(u *User) { u.Password, u.Generation = p, u.Generation+1 })
+	return s.redeem(ctx, c, func(u *User) {
+		u.Password, u.Generation = p, u.Generation+1
+		if name != "" {
+			u.Name = name
+		} else if u.Unverified {
+			u.Name = u.Email
+		}
+	})
 }
 
 // codeOf returns a code that has not expired. DynamoDB deletes expired items late.

@@ -32,7 +32,7 @@ func TestANewUserLogsInWithACodeOnceAndWithoutOneThen(t *testing.T) {
 	u := check.Must(s.LogIn(t.Context(), Login{Email: "ana@example.com", Password: "secret-1", Code: text, Client: "a"}))(t)
 	check.Equal(t, "unverified", u.Unverified, false)
 	check.Must(logIn(t, s, "ana@example.com", "secret-1"))(t)
-	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "secret-2")), ErrCode, "a used code")
+	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "secret-2", "")), ErrCode, "a used code")
 	check.Is(t, check.Err(logIn(t, s, "ben@example.com", "secret-1")), ErrLogin)
 }
 
@@ -41,13 +41,13 @@ func TestANewPasswordEndsSessionsAndCodes(t *testing.T) {
 	s := open(t)
 	before := signUp(t, s, User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "secret-1")
 	text, spare := codeFor(t, s, "ana@example.com"), codeFor(t, s, "ana@example.com")
-	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "short")), ErrPassword)
+	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "short", "")), ErrPassword)
 	check.Must(s.UserOf(t.Context(), "ana", before.Generation))(t)
-	after := check.Must(s.SetPassword(t.Context(), text, "secret-2"))(t)
+	after := check.Must(s.SetPassword(t.Context(), text, "secret-2", ""))(t)
 	check.Must(s.UserOf(t.Context(), "ana", after.Generation))(t)
 	check.Is(t, check.Err(s.UserOf(t.Context(), "ana", before.Generation)), table.ErrNotFound, "an earlier session")
 	for _, used := range []string{text, spare} {
-		check.Is(t, check.Err(s.SetPassword(t.Context(), used, "secret-3")), ErrCode)
+		check.Is(t, check.Err(s.SetPassword(t.Context(), used, "secret-3", "")), ErrCode)
 	}
 	check.Is(t, check.Err(logIn(t, s, "ana@example.com", "secret-1")), ErrLogin)
 	check.Must(logIn(t, s, "ana@example.com", "secret-2"))(t)
@@ -58,8 +58,14 @@ func TestTheOwnerOfAnEmailGetsTheUser(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	check.Must(s.SignUp(t.Context(), User{ID: "mallory", Email: "ana@example.com", Name: "Mallory"}, "mallorys"))(t)
-	u := check.Must(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-1"))(t)
+	u := check.Must(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-1", ""))(t)
 	check.Equal(t, "unverified", u.Unverified, false)
+	check.Equal(t, "name", u.Name, "ana@example.com")
+	check.Is(t, check.Err(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-1", " ")), ErrName)
+	u = check.Must(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-1", "Ana"))(t)
+	check.Equal(t, "a new name", u.Name, "Ana")
+	u = check.Must(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-1", ""))(t)
+	check.Equal(t, "the name of a verified user", u.Name, "Ana")
 	check.Must(logIn(t, s, "ana@example.com", "secret-1"))(t)
 	check.Is(t, check.Err(logIn(t, s, "ana@example.com", "mallorys")), ErrLogin)
 }
@@ -70,7 +76,7 @@ func TestOf16UsesOfACodeOneSucceeds(t *testing.T) {
 	signUp(t, s, User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "secret-1")
 	text := codeFor(t, s, "ana@example.com")
 	used := 0
-	for _, err := range check.Errors(16, func(int) error { return check.Err(s.SetPassword(t.Context(), text, "secret-2")) }) {
+	for _, err := range check.Errors(16, func(int) error { return check.Err(s.SetPassword(t.Context(), text, "secret-2", "")) }) {
 		if err == nil {
 			used++
 		} else if !errors.Is(err, ErrCode) && !errors.Is(err, table.ErrConflict) {
@@ -94,9 +100,9 @@ func TestANewPasswordSurvivesAKillAtEachRequest(t *testing.T) {
 			var faults tabletest.Faults
 			faults.Next("", append(make([]tabletest.Fault, passed), kill)...)
 			faults.Always("", tabletest.DropRequest())
-			_, err := faultyShop(t, s, &faults).SetPassword(t.Context(), text, "secret-2")
+			_, err := faultyShop(t, s, &faults).SetPassword(t.Context(), text, "secret-2", "")
 			done = err == nil
-			_, again := s.SetPassword(t.Context(), text, "secret-3")
+			_, again := s.SetPassword(t.Context(), text, "secret-3", "")
 			want := "secret-3"
 			if again != nil {
 				check.Is(t, again, ErrCode, "killed ", name, " request ", passed)
@@ -123,7 +129,7 @@ func TestACodeExpiresAndIsStoredNowhere(t *testing.T) {
 	check.Equal(t, "the code is stored", strings.Contains(string(stored), text), false)
 	check.Equal(t, "its hash is stored", strings.Contains(string(stored), hashOf(text)), true)
 	clock.Pass(codeLife)
-	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "secret-2")), ErrCode)
+	check.Is(t, check.Err(s.SetPassword(t.Context(), text, "secret-2", "")), ErrCode)
 }
 
 func TestMailsToAnEmailHaveALimit(t *testing.T) {

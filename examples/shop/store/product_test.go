@@ -32,6 +32,26 @@ func TestCategoriesAreListedInOrder(t *testing.T) {
 	check.Is(t, check.Err(s.ProductByID(t.Context(), "p")), table.ErrNotFound, "it is there")
 }
 
+// A race can create a category too many. The list of all products works all the same.
+func TestCategoriesHaveALimit(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	check.Together(8, func(worker int) {
+		for i := worker; i < maxCategories; i += 8 {
+			c := Category{ID: fmt.Sprint("c-", i), Name: "Things"}
+			if err := s.categories.Create(t.Context(), &c); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	check.OK(t, s.AddProduct(t.Context(), "eva", Product{ID: "p", Name: "Lamp", Category: "c-0", Active: true}))
+	beyond := Category{ID: "d", Name: "Beyond"}
+	check.Is(t, s.AddCategory(t.Context(), beyond), ErrCategories)
+	check.Is(t, s.AddCategory(t.Context(), Category{ID: "c-7", Name: "Things"}), table.ErrExists)
+	check.OK(t, s.categories.Create(t.Context(), &beyond))
+	check.Equal(t, "all active", ids(check.Must(s.ActiveProducts(t.Context(), 0, ""))(t).Items), []string{"p"})
+}
+
 func TestInactiveProductsAreApart(t *testing.T) {
 	t.Parallel()
 	s := open(t)

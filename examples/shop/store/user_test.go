@@ -95,7 +95,7 @@ func TestAChangedEmailFreesTheOldOne(t *testing.T) {
 	check.Must(s.ChangeEmail(t.Context(), "u-ana", "ana@example.org"))(t)
 	check.Is(t, check.Err(logIn(t, s, "ana@example.com", "secret-1")), ErrLogin, "login by the old e-mail")
 	check.Is(t, check.Err(logIn(t, s, "ana@example.org", "secret-1")), ErrLogin, "login by the new e-mail, not verified")
-	check.Is(t, check.Err(s.SetPassword(t.Context(), old, "secret-2")), ErrCode, "the code of a mail to the old e-mail")
+	check.Is(t, check.Err(s.SetPassword(t.Context(), old, "secret-2", "")), ErrCode, "the code of a mail to the old e-mail")
 	u := check.Must(s.LogIn(t.Context(), Login{Email: "ana@example.org", Password: "secret-1", Code: codeFor(t, s, "ana@example.org"), Client: "a"}))(t)
 	check.Equal(t, "login by the new e-mail", u.ID, "u-ana")
 	check.Must(s.SignUp(t.Context(), User{ID: "u-other", Email: "ana@example.com", Name: "Ana"}, "secret-1"))(t)

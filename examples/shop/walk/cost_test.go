@@ -76,7 +76,7 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 				return err
 			}
 			spent = units{}
-			return check.Err(s.SetPassword(ctx, code, demo.Password))
+			return check.Err(s.SetPassword(ctx, code, demo.Password, ""))
 		}},
 		{"log in", func() error { return check.Err(s.LogIn(ctx, anas)) }},
 		{"user by id", func() error { return check.Err(s.UserByID(ctx, "u-ana")) }},
