@@ -48,31 +48,52 @@ const (
 	Rounds = 1000
 )
 
-// Seed writes the sample data. On a table that has them from an earlier run it
-// fills the stocks up again and empties the carts.
+// Seed writes the sample data, unless a table has them. A seed that was cut is completed.
+// What was changed since is kept.
 func Seed(ctx context.Context, s *store.Shop) error {
+	last := Users[len(Users)-1] // is written last
+	u, err := s.UserByID(ctx, last.ID)
+	switch {
+	case err == nil && !u.Unverified:
+		return nil
+	case err != nil && !errors.Is(err, table.ErrNotFound):
+		return err
+	}
 	for _, c := range Categories {
 		if err := program.UnlessThere(s.AddCategory(ctx, c)); err != nil {
 			return err
 		}
 	}
 	for _, p := range Products {
-		err := s.AddProduct(ctx, Shopkeeper, p)
-		if errors.Is(err, table.ErrExists) {
-			_, err = s.ChangeProduct(ctx, Shopkeeper, p.ID, func(old *store.Product) error {
-				p.Version, p.ChangedBy = old.Version, old.ChangedBy
-				*old = p
-				return nil
-			})
+		if err := program.UnlessThere(s.AddProduct(ctx, Shopkeeper, p)); err != nil {
+			return fmt.Errorf("product %s: %w", p.ID, err)
 		}
+	}
+	for _, u := range Users {
+		if err := SignUp(ctx, s, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reset writes the sample data. If a table has them from an earlier run, it gives the
+// products their first state again and empties the carts.
+func Reset(ctx context.Context, s *store.Shop) error {
+	if err := Seed(ctx, s); err != nil {
+		return err
+	}
+	for _, p := range Products {
+		_, err := s.ChangeProduct(ctx, Shopkeeper, p.ID, func(old *store.Product) error {
+			p.Version, p.ChangedBy = old.Version, old.ChangedBy
+			*old = p
+			return nil
+		})
 		if err != nil {
 			return fmt.Errorf("product %s: %w", p.ID, err)
 		}
 	}
 	for _, u := range Users {
-		if err := SignUp(ctx, s, u); err != nil && !errors.Is(err, store.ErrEmailTaken) {
-			return err
-		}
 		lines, err := s.Cart(ctx, u.ID)
 		if err != nil {
 			return err
@@ -86,9 +107,10 @@ func Seed(ctx context.Context, s *store.Shop) error {
 	return nil
 }
 
-// SignUp creates a user with the [Password], whose e-mail is verified.
+// SignUp creates a user with the [Password], whose e-mail is verified. A user who is there
+// already is verified.
 func SignUp(ctx context.Context, s *store.Shop, u store.User) error {
-	if _, err := s.SignUp(ctx, u, Password); err != nil {
+	if _, err := s.SignUp(ctx, u, Password); err != nil && !errors.Is(err, store.ErrEmailTaken) {
 		return err
 	}
 	_, code, err := s.NewCode(ctx, u.Email)

@@ -48,7 +48,7 @@ type walk struct {
 
 func (w walk) run(ctx context.Context) error {
 	w.Title("Sample data")
-	if err := demo.Seed(ctx, w.Shop); err != nil {
+	if err := demo.Reset(ctx, w.Shop); err != nil {
 		return err
 	}
 	w.Line("  %d users (2 items each: the profile and the e-mail), %d categories, %d products",
