@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
@@ -113,7 +114,11 @@ func (a *API) Handler() http.Handler {
 // endpoint returns the endpoint of a route.
 func (a *API) endpoint(route Route) httpapi.Endpoint {
 	serve := func(w http.ResponseWriter, r *http.Request, who store.User) error {
-		return route.serve(a, w, r, who)
+		err := route.serve(a, w, r, who)
+		if errors.Is(err, store.ErrAttempts) {
+			w.Header().Set("Retry-After", strconv.Itoa(int(store.AttemptWindow.Seconds())))
+		}
+		return err
 	}
 	switch route.Access {
 	case Anyone:

@@ -165,7 +165,9 @@ func TestAClientHasALimit(t *testing.T) {
 		attempt(ana, fmt.Sprintf("198.51.100.%d, 203.0.113.7", i)).is(t, 401, "login_failed")
 		attempt(ana, fmt.Sprintf("2001:db8:0:1::%d", i)).is(t, 401, "login_failed")
 	}
-	attempt(ana, "203.0.113.7").is(t, 429, "too_many_attempts")
+	refused := attempt(ana, "203.0.113.7")
+	refused.is(t, 429, "too_many_attempts")
+	check.Equal(t, "Retry-After", refused.Header.Get("Retry-After"), "900")
 	attempt(ana, "2001:db8:0:1:2:3:4:5").is(t, 429, "too_many_attempts")
 	attempt(ana, "203.0.113.8").is(t, 401, "login_failed")
 	for i := range 89 {

@@ -12,8 +12,8 @@ import (
 	"github.com/singletable/singletable/repo"
 )
 
-// attemptWindow is the time in which attempts are counted.
-const attemptWindow = 15 * time.Minute
+// AttemptWindow is the time in which attempts are counted. After it, none of them count.
+const AttemptWindow = 15 * time.Minute
 
 // limit is how often something may be attempted in a window.
 type limit struct {
@@ -58,8 +58,8 @@ func (s *Shop) Admit(ctx context.Context, client string) error {
 
 // count counts an attempt, and is [ErrAttempts] if it is one too many.
 func (s *Shop) count(ctx context.Context, l limit, whose ...string) error {
-	window := s.table.Now().UTC().Truncate(attemptWindow)
-	a := attempts{Limit: l.name, Whose: strings.Join(whose, " "), Window: window, ExpiresAt: window.Add(2 * attemptWindow)}
+	window := s.table.Now().UTC().Truncate(AttemptWindow)
+	a := attempts{Limit: l.name, Whose: strings.Join(whose, " "), Window: window, ExpiresAt: window.Add(2 * AttemptWindow)}
 	a, err := s.attempts.Upsert(ctx, a, expression.Add(expression.Name("count"), expression.Value(1)))
 	if err == nil && a.Count > l.most {
 		err = ErrAttempts

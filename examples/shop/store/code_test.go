@@ -146,6 +146,6 @@ func TestMailsToAnEmailHaveALimit(t *testing.T) {
 		_, _, err := s.NewCode(t.Context(), email)
 		check.Is(t, err, ErrAttempts, email)
 	}
-	clock.Pass(attemptWindow)
+	clock.Pass(AttemptWindow)
 	codeFor(t, s, "ana@example.com")
 }

@@ -80,7 +80,7 @@ func TestAttemptsToLogInHaveLimits(t *testing.T) {
 	attempt("c", "ana@example.com", "secret-1", ErrAttempts) // many clients do, but not by mail
 	u := check.Must(s.SetPassword(t.Context(), codeFor(t, s, "ana@example.com"), "secret-2", ""))(t)
 	check.Equal(t, "the user", u.ID, "ana")
-	clock.Pass(attemptWindow)
+	clock.Pass(AttemptWindow)
 	attempt("a", "ana@example.com", "secret-2", nil)
 	for range requestsOfClient.most {
 		check.OK(t, s.Admit(t.Context(), "d"))
