@@ -60,11 +60,15 @@ func open(ctx context.Context, r program.Run) (*setup.Blog, http.Handler, error)
 // withBackground runs do while the stream is read and the objects are swept.
 func withBackground(ctx context.Context, s *store.Store, reader stream.Reader, log *slog.Logger, do func(context.Context) error) error {
 	sweeping := func(ctx context.Context) error {
+		foreign := 0 // as logged last
 		for tick := time.NewTicker(sweepEvery); ; {
-			if deleted, err := s.Sweep(ctx, time.Now()); err != nil {
+			swept, err := s.Sweep(ctx, time.Now())
+			if err != nil {
 				log.Error("sweep", slog.String("error", err.Error()))
-			} else if deleted > 0 {
-				log.Info("sweep", slog.Int("deleted", deleted))
+			}
+			if swept.Deleted > 0 || swept.Foreign > foreign {
+				log.Info("sweep", slog.Int("deleted", swept.Deleted), slog.Int("foreign", swept.Foreign))
+				foreign = swept.Foreign
 			}
 			select {
 			case <-ctx.Done():

@@ -42,8 +42,8 @@ func load(ctx context.Context, log *slog.Logger) (any, error) {
 		return lambda.Stream(router, log), nil
 	case "sweep":
 		return func(ctx context.Context) error {
-			deleted, err := blog.Store.Sweep(ctx, time.Now())
-			log.InfoContext(ctx, "sweep", slog.Int("deleted", deleted))
+			swept, err := blog.Store.Sweep(ctx, time.Now())
+			log.InfoContext(ctx, "sweep", slog.Int("deleted", swept.Deleted), slog.Int("foreign", swept.Foreign))
 			return err
 		}, nil
 	default:

@@ -64,8 +64,8 @@ func TestTheStoreKeepsLargeContentInABucket(t *testing.T) {
 		s.SetPostContent(t.Context(), "p", slices.Concat(large, large)))
 	check.Equal(t, "content", len(check.Must(s.PostContent(t.Context(), "p"))(t)), 2*len(large))
 	check.Equal(t, "objects", len(server.Names()), 2)
-	check.Equal(t, "swept at once", check.Must(s.Sweep(t.Context(), time.Now()))(t), 0)
+	check.Equal(t, "swept at once", check.Must(s.Sweep(t.Context(), time.Now()))(t).Deleted, 0)
 	server.Age(25 * time.Hour)
-	check.Equal(t, "swept", check.Must(s.Sweep(t.Context(), time.Now()))(t), 1)
+	check.Equal(t, "swept", check.Must(s.Sweep(t.Context(), time.Now()))(t).Deleted, 1)
 	check.Equal(t, "content", len(check.Must(s.PostContent(t.Context(), "p"))(t)), 2*len(large))
 }

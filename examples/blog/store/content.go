@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -75,11 +76,24 @@ func (s *Store) newContent(ctx context.Context, of keys.PK, data []byte) (Conten
 // or URLs treat specially, or that differ only in case.
 var ownerCode = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// ownerOf returns the owner in the name of an object.
+// randomName matches the random part of an object's name, which is one of [rand.Text].
+var randomName = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+
+// ownerOf returns the post or file in the name of an object. It reports false for a name
+// that [Store.newContent] does not make.
 func ownerOf(object string) (keys.PK, bool) {
-	code, _, found := strings.Cut(object, ".")
-	of, err := ownerCode.DecodeString(code)
-	return keys.PK(of), found && err == nil
+	code, random, _ := strings.Cut(strings.TrimSuffix(object, unfinished), ".")
+	decoded, err := ownerCode.DecodeString(code)
+	if err != nil || !randomName.MatchString(random) {
+		return "", false
+	}
+	of := string(decoded)
+	for _, prefix := range []keys.Prefix{PostPrefix, FilePrefix} {
+		if id, found := strings.CutPrefix(of, string(prefix)+"#"); found && id != "" {
+			return keys.PK(of), keys.PK(of).Validate() == nil
+		}
+	}
+	return "", false
 }
 
 // SetPostContent gives a post another text. If there is no post, the error matches
@@ -150,31 +164,61 @@ func (s *Store) deleteObject(ctx context.Context, c stream.Change[Content]) erro
 	return s.Objects.Delete(ctx, c.Old.Object)
 }
 
-// Sweep deletes the objects that no item names and that are older than a day,
-// and returns how many. Such objects are left by a writer that ended before it
-// stored the item, or by a consumer that has lost records. Objects whose names
-// are not the store's stay.
-func (s *Store) Sweep(ctx context.Context, now time.Time) (int, error) {
-	deleted := 0
+// Swept counts the objects of a sweep.
+type Swept struct {
+	Deleted int
+	Foreign int // with names that are not the store's; they stay
+}
+
+// maxSweepErrors bounds the errors that a sweep returns.
+const maxSweepErrors = 100
+
+// Sweep deletes the objects that no item names and that are older than a day. Such objects
+// are left by a writer that ended before it stored the item, or by a consumer that has lost
+// records. Objects whose names are not the store's stay.
+//
+// An error of one object does not end the sweep. Sweep returns the first 100 of them,
+// joined. It ends early if the list fails or the context is done.
+func (s *Store) Sweep(ctx context.Context, now time.Time) (Swept, error) {
+	var swept Swept
+	var errs []error
 	for o, err := range s.Objects.All(ctx) {
 		if err != nil {
-			return deleted, err
+			return swept, errors.Join(append(errs, err)...)
 		}
 		of, ours := ownerOf(o.Name)
-		if !ours || now.Sub(o.StoredAt) < orphanAge {
+		if !ours {
+			swept.Foreign++
 			continue
 		}
-		c, err := s.Contents.Consistent().Get(ctx, ContentKey(of))
-		if err != nil && !errors.Is(err, table.ErrNotFound) {
-			return deleted, err
-		}
-		if c.Object == o.Name {
+		if now.Sub(o.StoredAt) < orphanAge {
 			continue
 		}
-		if err := s.Objects.Delete(ctx, o.Name); err != nil {
-			return deleted, err
+		deleted, err := s.sweep(ctx, of, o.Name)
+		if ctx.Err() != nil {
+			return swept, errors.Join(append(errs, err, ctx.Err())...)
 		}
-		deleted++
+		if err != nil && len(errs) < maxSweepErrors {
+			errs = append(errs, fmt.Errorf("object %s: %w", o.Name, err))
+		}
+		if deleted {
+			swept.Deleted++
+		}
 	}
-	return deleted, nil
+	return swept, errors.Join(errs...)
+}
+
+// sweep deletes an object unless the content of its owner names it.
+func (s *Store) sweep(ctx context.Context, of keys.PK, object string) (deleted bool, err error) {
+	c, err := s.Contents.Consistent().Get(ctx, ContentKey(of))
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return false, err
+	}
+	if c.Object == object {
+		return false, nil
+	}
+	if err := s.Objects.Delete(ctx, object); err != nil {
+		return false, err
+	}
+	return true, nil
 }

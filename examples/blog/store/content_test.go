@@ -3,12 +3,15 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -200,11 +203,53 @@ func TestASweepLeavesWhatIsYoungNamedOrForeign(t *testing.T) {
 	check.OK(t, s.SetPostContent(t.Context(), "p", large('a')))
 	named := objectNames(t, s.Objects)[0]
 	owner, _, _ := strings.Cut(named, ".")
-	check.OK(t, s.Objects.Put(t.Context(), owner+".OTHER", nil), s.Objects.Put(t.Context(), owner+".KILLED.part", nil), s.Objects.Put(t.Context(), "README", nil))
-	check.Equal(t, "deleted at once", check.Must(s.Sweep(t.Context(), time.Now()))(t), 0)
-	check.Equal(t, "deleted", check.Must(s.Sweep(t.Context(), time.Now().Add(25*time.Hour)))(t), 2)
-	check.Equal(t, "objects", len(objectNames(t, s.Objects)), 2)
+	orphan := owner + "." + rand.Text()
+	foreign := []string{
+		"README", ".DS_Store", "BACKUP.tar", "VIDEO.mp4", "2024.csv", owner + ".tar", owner + ".csv.part", owner,
+		objectOf("USER#ana"), objectOf("POST#"), objectOf(""), objectOf("POSTER"), orphan + ".bak",
+	}
+	for _, name := range append([]string{orphan, owner + "." + rand.Text() + ".part"}, foreign...) {
+		check.OK(t, s.Objects.Put(t.Context(), name, nil))
+	}
+	check.Equal(t, "at once", check.Must(s.Sweep(t.Context(), time.Now()))(t), store.Swept{Foreign: len(foreign)})
+	check.Equal(t, "later", check.Must(s.Sweep(t.Context(), time.Now().Add(25*time.Hour)))(t), store.Swept{Deleted: 2, Foreign: len(foreign)})
+	names := objectNames(t, s.Objects)
+	slices.Sort(names)
+	check.Equal(t, "objects", names, slices.Sorted(slices.Values(append(foreign, named))))
 	check.OK(t, check.Err(s.Objects.Get(t.Context(), named)))
+}
+
+// objectOf returns a name of an object for an owner.
+func objectOf(owner string) string {
+	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(owner)) + "." + rand.Text()
+}
+
+// undeletable are objects of which one cannot be deleted.
+type undeletable struct {
+	store.Objects
+	name string
+}
+
+func (u undeletable) Delete(ctx context.Context, name string) error {
+	if name == u.name {
+		return errKilled
+	}
+	return u.Objects.Delete(ctx, name)
+}
+
+func TestASweepGoesOnAfterAnError(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	objects := directory(t)
+	stuck := objectOf("POST#b")
+	for _, name := range []string{objectOf("POST#a"), stuck, objectOf("FILE#c")} {
+		check.OK(t, objects.Put(t.Context(), name, nil))
+	}
+	s.Objects = undeletable{objects, stuck}
+	swept, err := s.Sweep(t.Context(), time.Now().Add(25*time.Hour))
+	check.Is(t, err, errKilled)
+	check.Equal(t, "swept", swept, store.Swept{Deleted: 2})
+	check.Equal(t, "objects", objectNames(t, objects), []string{stuck})
 }
 
 func TestADirectoryStoresAWholeObjectOrNone(t *testing.T) {
