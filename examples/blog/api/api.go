@@ -145,6 +145,28 @@ func text(name, value string) error {
 	return nil
 }
 
+// parameter returns a parameter of the query, empty if it is missing. One that is there
+// twice is an error.
+func parameter(r *http.Request, name string) (string, error) {
+	values := r.URL.Query()[name]
+	switch len(values) {
+	case 0:
+		return "", nil
+	case 1:
+		return values[0], nil
+	}
+	return "", httpapi.BadRequest("invalid_query", "%s is there twice", name)
+}
+
+// chosen reports whether a parameter of the query has its only value, or is missing.
+func chosen(r *http.Request, name, only string) (bool, error) {
+	value, err := parameter(r, name)
+	if err == nil && value != only && r.URL.Query().Has(name) {
+		err = httpapi.BadRequest("invalid_"+name, "%s must be %s or missing", name, only)
+	}
+	return value == only, err
+}
+
 // create serves a POST: it commits the ops of plan once for each Idempotency-Key, and
 // responds with what plan returns, which is at location. Plan can be called for a repeated
 // request, too. The payload is what two requests with the same key are compared by.

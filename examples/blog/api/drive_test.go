@@ -79,7 +79,7 @@ func TestADriveOverHTTP(t *testing.T) {
 func TestMetricsOverHTTP(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
-	for i, at := range []string{"2024-01-15T10:00:00Z", "2024-01-15T11:00:00.5%2B01:00", "2024-01-15T10:00:01.0004Z"} {
+	for i, at := range []string{"2024-01-15T10:00:00Z", "2024-01-15T11:00:00.5%2B01:00", "2024-01-15T10:00:01.0010000000000Z"} {
 		for range 2 {
 			a.is(t, http.StatusNoContent, "ana", "PUT /me/metrics/steps/"+at, fmt.Sprintf(`{"value":%d.5}`, i))
 		}
@@ -87,7 +87,7 @@ func TestMetricsOverHTTP(t *testing.T) {
 	const day = "?from=2024-01-15T00:00:00Z&to=2024-01-16T00:00:00Z"
 	points := `{"at":"2024-01-15T10:00:00.000Z","value":0.5},{"at":"2024-01-15T10:00:00.500Z","value":1.5}`
 	check.Equal(t, "a second", a.is(t, http.StatusOK, "ana", "GET /me/metrics/steps?from=2024-01-15T10:00:00Z&to=2024-01-15T10:00:01Z", ""), `{"items":[`+points+"]}\n")
-	if got := a.is(t, http.StatusOK, "ana", "GET /me/metrics/steps"+day, ""); !strings.Contains(got, points+`,{"at":"2024-01-15T10:00:01.000Z","value":2.5}`) {
+	if got := a.is(t, http.StatusOK, "ana", "GET /me/metrics/steps"+day, ""); !strings.Contains(got, points+`,{"at":"2024-01-15T10:00:01.001Z","value":2.5}`) {
 		t.Error(got)
 	}
 	for _, other := range []string{"bob", "ana#steps"} {
@@ -97,7 +97,13 @@ func TestMetricsOverHTTP(t *testing.T) {
 		"GET /me/metrics/steps": "", "GET /me/metrics/steps?from=yesterday&to=2024-01-15T10:00:00Z": "",
 		"PUT /me/metrics/steps/now": `{"value":1}`, "PUT /me/metrics/steps/2024-01-15T10:00:00Z": `{}`,
 		"PUT /me/metrics/steps/2024-01-15T10:00:01Z": `{"value":1e126}`, "PUT /me/metrics/steps/2024-01-15T10:00:02Z": `{"value":1e-131}`,
-		"PUT /me/metrics/steps/2024-01-15T10:00:03Z": `{"value":"1"}`,
+		"PUT /me/metrics/steps/2024-01-15T10:00:03Z":      `{"value":"1"}`,
+		"PUT /me/metrics/steps/2024-01-15T10:00:03.0004Z": `{"value":1}`, "PUT /me/metrics/steps/2024-01-15T10:00:03.0000000000001Z": `{"value":1}`,
+		"PUT /me/metrics/steps/2024-01-15T10:00:03,0004Z":                              `{"value":1}`,
+		"GET /me/metrics/steps?from=2024-01-15T10:00:00.0004Z&to=2024-01-16T00:00:00Z": "",
+		"GET /me/metrics/steps?from=2024-01-15T10:00:00Z&to=2024-01-16T00:00:00.0001Z": "",
+		"GET /me/metrics/steps" + day + "&from=2024-01-15T10:00:00Z":                   "",
+		"GET /me/metrics/steps" + day + "&to=2024-01-15T10:00:00Z":                     "",
 	} {
 		a.is(t, http.StatusBadRequest, "ana", request, body)
 	}
@@ -120,4 +126,29 @@ func TestOwnCommentsAndViews(t *testing.T) {
 	for _, request := range []string{"POST /posts/" + w.draft + "/views", "GET /posts/" + w.draft + "/views", "GET /posts/none/views"} {
 		a.is(t, http.StatusNotFound, "bob", request, "")
 	}
+}
+
+// A comment stays in the list of its author when the post is unpublished or deleted, so its
+// author can delete it.
+func TestACommentOnAHiddenPostIsDeletedByItsAuthor(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	w := newWorld(t, a, "ana", "bob", "eve")
+	var comments []string
+	for _, text := range []string{"unpublished", "deleted"} {
+		body := a.is(t, http.StatusCreated, "bob", "POST /posts/"+w.post+"/comments", fmt.Sprintf(`{"text":%q}`, text))
+		comments = append(comments, "DELETE /posts/"+w.post+"/comments/"+member(t, body, "commentId"))
+	}
+	for i, hide := range []string{"DELETE /posts/" + w.post + "/publication", "DELETE /posts/" + w.post} {
+		a.is(t, http.StatusNoContent, "ana", hide, "")
+		a.is(t, http.StatusNotFound, "eve", comments[i], "")
+		a.is(t, http.StatusNoContent, "bob", comments[i], "")
+		a.is(t, http.StatusNotFound, "bob", comments[i], "")
+		if i == 0 {
+			if page := a.is(t, http.StatusOK, "ana", "GET /posts/"+w.post, ""); !strings.Contains(page, `"commentCount":2`) {
+				t.Error(page)
+			}
+		}
+	}
+	check.Equal(t, "comments", a.is(t, http.StatusOK, "bob", "GET /me/comments", ""), "{\"items\":[]}\n")
 }

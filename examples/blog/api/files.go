@@ -54,12 +54,20 @@ func addressOf(p store.Path) string { return "/folders?path=" + url.QueryEscape(
 
 // listFolder lists what is in a folder, or depth=all: everything below it.
 func (a *API) listFolder(w http.ResponseWriter, r *http.Request, user string) error {
+	text, err := parameter(r, "path")
+	if err != nil {
+		return err
+	}
+	tree, err := chosen(r, "depth", "all")
+	if err != nil {
+		return err
+	}
 	var path store.Path
-	if text := r.URL.Query().Get("path"); text != "" {
+	if text != "" {
 		path = strings.Split(text, "/")
 	}
 	q := store.ChildrenQuery(user, path)
-	if r.URL.Query().Get("depth") == "all" {
+	if tree {
 		q = store.TreeQuery(user, path)
 	}
 	return list(a, w, r, q, a.Store.Nodes.Query, nodeOf)
@@ -80,9 +88,16 @@ func (a *API) move(w http.ResponseWriter, r *http.Request, user string) error {
 
 // listFiles lists the files of a folder by date, or by=size.
 func (a *API) listFiles(w http.ResponseWriter, r *http.Request, user string) error {
-	folder := r.URL.Query().Get("folder")
+	folder, err := parameter(r, "folder")
+	if err != nil {
+		return err
+	}
+	bySize, err := chosen(r, "by", "size")
+	if err != nil {
+		return err
+	}
 	q := store.FilesByDateQuery(user, folder)
-	if r.URL.Query().Get("by") == "size" {
+	if bySize {
 		q = store.FilesBySizeQuery(user, folder)
 	}
 	return list(a, w, r, q, a.Store.Files.Query, fileOf)

@@ -3,6 +3,7 @@ package api
 import (
 	"math"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/singletable/singletable/examples/blog/store"
@@ -19,13 +20,29 @@ type point struct {
 
 func pointOf(p store.Point) point { return point{httpapi.Clock(p.At), p.Value} }
 
-// clock reads a time, whose sub-milliseconds are cut off.
+// finer matches a time with more precision than a key has. [time.Parse] ignores what follows
+// the nanoseconds.
+var finer = regexp.MustCompile(`[.,][0-9]{3}[0-9]*[1-9]`)
+
+// clock reads a time in milliseconds.
 func clock(name, value string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil || at.UTC().Year() < 0 || at.UTC().Year() > 9999 {
 		return at, httpapi.BadRequest("invalid_"+name, "%s must be a time such as 2024-01-15T10:00:00Z", name)
 	}
-	return at.UTC().Truncate(time.Millisecond), nil
+	if finer.MatchString(value) {
+		return at, httpapi.BadRequest("invalid_"+name, "%s must be a whole number of milliseconds", name)
+	}
+	return at.UTC(), nil
+}
+
+// bound reads a time of the query.
+func bound(r *http.Request, name string) (time.Time, error) {
+	value, err := parameter(r, name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return clock(name, value)
 }
 
 // putPoint stores the value of one of the user's metrics at a time, over the one that is
@@ -47,12 +64,11 @@ func (a *API) putPoint(w http.ResponseWriter, r *http.Request, user string) erro
 
 // listPoints lists the values of one of the user's metrics, oldest first.
 func (a *API) listPoints(w http.ResponseWriter, r *http.Request, user string) error {
-	query := r.URL.Query()
-	from, err := clock("from", query.Get("from"))
+	from, err := bound(r, "from")
 	if err != nil {
 		return err
 	}
-	to, err := clock("to", query.Get("to"))
+	to, err := bound(r, "to")
 	if err != nil {
 		return err
 	}
