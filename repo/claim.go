@@ -114,7 +114,7 @@ func (c *core) ownerIn(claim table.Item) keys.Key {
 	return c.table.KeyOf("", of)
 }
 
-// expiryIn returns the expiry among attributes of an entity, nil if there is none.
+// expiryIn returns the expiry among attributes of an entity, or nil.
 func (c *core) expiryIn(attributes table.Item) types.AttributeValue {
 	if c.schema.TTL == "" {
 		return nil

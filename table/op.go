@@ -90,14 +90,14 @@ func Check(key keys.Key, condition expression.ConditionBuilder) Op {
 
 // CheckMissing is a [Check] that the item under the key is missing or expired. Otherwise its
 // transaction fails with [ErrExists]. It costs two write units for each KB of the item, and
-// two if there is none.
+// two if there is no item.
 func CheckMissing(key keys.Key) Op {
 	return Op{verb: verbCheck, key: key, guard: guard{missing: true}}
 }
 
 // CheckExists is a [Check] that there is a live item under the key. Otherwise its transaction
 // fails with [ErrNotFound]. It costs two write units for each KB of the item, and two if there
-// is none.
+// is no item.
 func CheckExists(key keys.Key) Op {
 	return Op{verb: verbCheck, key: key, guard: guard{exists: true}}
 }
