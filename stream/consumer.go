@@ -267,21 +267,28 @@ func (c *consumer) join(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	processes := 0
+	processes, known := 1, false // this one
 	for _, e := range entries {
+		if e.Owner == c.owner {
+			known = true
+			continue
+		}
 		m := c.members[e.Owner]
 		if m.until != e.Until {
 			m = member{e.Until, time.Now()}
 			c.members[e.Owner] = m
 		}
 		switch gone := time.Since(m.seen); {
-		case e.Owner == c.owner || gone < leaseLife:
+		case gone < leaseLife:
 			processes++
 		case gone > forgetAfter:
 			if err := c.Table.Do(ctx, table.Delete(c.lease(memberPrefix.SK(keys.Str(e.Owner))).Key)); err != nil {
 				return 0, err
 			}
 		}
+	}
+	if !known { // deleted, as by a Forget: the next look writes it again
+		c.joined = time.Time{}
 	}
 	return processes, nil
 }

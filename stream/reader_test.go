@@ -228,6 +228,27 @@ func TestReaderSetsAside(t *testing.T) {
 	runUntil(t, r, func() bool { return len(l.all()) == 16 })
 }
 
+// Forget asks for no process that runs. One that runs all the same reads again, and does
+// not end.
+func TestReaderOutlivesAForget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 3)
+	var l log
+	r := w.notesReader(t, &l, nil)
+	run := start(t, r)
+	run.await(func() bool { return len(l.all()) == 9 })
+	expect.OK(t, r.Forget(t.Context()))
+	w.writeNotes(t, 3, 4) // so that it looks at its position
+	run.await(func() bool {
+		page := expect.Value(table.ScanPage[table.Item](t.Context(), w.table.OfType("").Consistent(), table.Scan{}))(t)
+		return len(l.all()) >= 9+12 && slices.ContainsFunc(page.Items, func(item table.Item) bool {
+			return strings.HasPrefix(string(w.table.KeyOf("", item).SK), "PROCESS#")
+		})
+	})
+	run.end()
+}
+
 func TestReaderSince(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
