@@ -34,7 +34,11 @@ func (m *Model) Search(ctx context.Context, tenant, name string, limit int, afte
 			return table.Page[Record]{}, err
 		}
 	}
-	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text(name))) + "%"
+	pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(lower(text(name))) + "%"
+	column := `lower(name)` // of ASCII letters only, in SQLite
+	if m.postgres {
+		column = `lower(name COLLATE "C")` // the same, whatever the locale of the database
+	}
 	var ends []paginate.Position
 	found, err := collect(ctx, m, func(scan func(...any) error) (r Record, err error) {
 		var attributes []byte
@@ -45,7 +49,7 @@ func (m *Model) Search(ctx context.Context, tenant, name string, limit int, afte
 		ends = append(ends, paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: first}, {Kind: paginate.String, Data: key}}})
 		return r, json.Unmarshal(attributes, &r.Attributes)
 	}, `SELECT id, type, code, name, version, attributes, updated_at, updated_by, substr(name, 1, 200), record_key FROM records
-		WHERE tenant_key = $1 AND lower(name) LIKE $2 ESCAPE '\' AND (substr(name, 1, 200), record_key) > ($3, $4)
+		WHERE tenant_key = $1 AND `+column+` LIKE $2 ESCAPE '\' AND (substr(name, 1, 200), record_key) > ($3, $4)
 		ORDER BY substr(name, 1, 200), record_key LIMIT $5`,
 		digest(tenant), pattern, from.Values[0].Data, from.Values[1].Data, limit+1)
 	page := table.Page[Record]{Items: found}
@@ -54,6 +58,16 @@ func (m *Model) Search(ctx context.Context, tenant, name string, limit int, afte
 		page.Next, err = m.cursors.Seal(ends[limit-1], scope)
 	}
 	return page, err
+}
+
+// lower returns the text with its ASCII letters in lower case, as the databases do.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // Count says how many records of a type there are, and how many versions they have had.

@@ -29,8 +29,11 @@ import (
 var (
 	// ErrNotBuilt means that no projection is active yet: see [Model.Rebuild].
 	ErrNotBuilt = errors.New("readmodel: there is no projection yet")
-	// ErrName means that a projection cannot be called so, or is active already.
+	// ErrName means that a projection cannot be called so.
 	ErrName = errors.New("readmodel: invalid name of a projection")
+	// ErrActive means that the views show a projection of that name already: a rebuild whose
+	// result was lost has ended, or the name was used before.
+	ErrActive = errors.New("readmodel: the projection is active already; a new one needs another name")
 )
 
 // Model is the read model in a database. It is safe for concurrent use, also by several
@@ -166,13 +169,17 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 // Rebuild makes a projection of the whole history, lets the views show it, and deletes
 // the others. Versions that are applied while it runs are in it. After an error it can be
 // called again, and continues with what is there.
+//
+// Errors: [ErrName], [ErrActive].
 func (m *Model) Rebuild(ctx context.Context, projection string, history iter.Seq2[core.History, error]) error {
-	active, err := m.Active(ctx)
-	if err != nil && !errors.Is(err, ErrNotBuilt) {
-		return err
-	}
-	if !nameForm.MatchString(projection) || projection == active {
+	if !nameForm.MatchString(projection) {
 		return ErrName
+	}
+	switch active, err := m.Active(ctx); {
+	case err != nil && !errors.Is(err, ErrNotBuilt):
+		return err
+	case projection == active:
+		return fmt.Errorf("%w: %s", ErrActive, projection)
 	}
 	if err := m.create(ctx, projection); err != nil {
 		return err
