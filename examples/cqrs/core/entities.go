@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/singletable/singletable/examples/internal/strictjson"
 )
@@ -159,21 +160,28 @@ func (es Entities) prepare(c Change) (Change, error) {
 		kind, known := es[c.Type].Attributes[name]
 		stored, ok := kind.stored(value)
 		if !known || !ok {
-			return c, fmt.Errorf("%w: a %s has no attribute of that name and kind", ErrInvalid, c.Type)
+			return c, fmt.Errorf("%w: a %s has no attribute of that name and kind, or a number is not 0 and not from 1e-130 to 2^53 - 1", ErrInvalid, c.Type)
 		}
 		c.Attributes[name] = stored
 	}
 	return c, nil
 }
 
-// exact is the largest number whose neighbors a float64 tells apart.
-const exact = 1<<53 - 1
+// A number is 0, or its magnitude is from tiny to exact: DynamoDB stores none that is
+// nearer to zero, and a float64 tells larger ones from their neighbors no more.
+const (
+	tiny  = 1e-130
+	exact = 1<<53 - 1
+)
 
-// stored returns a value as reads return it. It is not ok for a value of another kind.
+// stored returns a value as reads return it. It is not ok for a value of another kind, and
+// for a number that cannot be stored.
 func (k Kind) stored(value any) (v any, ok bool) {
 	if n, isNumber := value.(json.Number); isNumber {
 		f, err := n.Float64()
-		return f, err == nil && k == numberKind && math.Abs(f) <= exact
+		mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
+		rounded := f == 0 && strings.ContainsAny(mantissa, "123456789")
+		return f, err == nil && !rounded && k.holds(f)
 	}
 	v = value
 	switch r := reflect.ValueOf(value); {
@@ -184,7 +192,13 @@ func (k Kind) stored(value any) (v any, ok bool) {
 	case r.CanInt():
 		v, ok = float64(r.Int()), k == numberKind && -exact <= r.Int() && r.Int() <= exact
 	case r.CanFloat():
-		v, ok = r.Float(), k == numberKind && !math.IsNaN(r.Float()) && math.Abs(r.Float()) <= exact
+		v, ok = r.Float(), k.holds(r.Float())
 	}
 	return v, ok
+}
+
+// holds reports whether a number can be stored as a value of the kind. NaN cannot.
+func (k Kind) holds(f float64) bool {
+	magnitude := math.Abs(f)
+	return k == numberKind && (f == 0 || tiny <= magnitude && magnitude <= exact)
 }

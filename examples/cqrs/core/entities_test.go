@@ -100,6 +100,9 @@ func TestAttributesMustBeAsDeclared(t *testing.T) {
 		"too large":         {"price": int64(1 << 53)},
 		"too large, JSON":   {"price": json.Number("9007199254740993")},
 		"far too large":     {"price": json.Number("1e999")},
+		"too near to zero":  {"price": -1e-200},
+		"too near, JSON":    {"price": json.Number("1e-200")},
+		"rounded to zero":   {"price": json.Number("1e-400")},
 	} {
 		c := Change{Ref: lamp, Attributes: attributes}
 		if err := check.Err(s.acme().Publish(t.Context(), c)); !errors.Is(err, ErrInvalid) {
@@ -109,4 +112,9 @@ func TestAttributesMustBeAsDeclared(t *testing.T) {
 	}
 	got := check.Must(s.acme().Publish(t.Context(), Change{Ref: lamp, Attributes: map[string]any{"price": json.Number("9007199254740991")}}))(t)
 	check.Equal(t, "price", got.Attributes["price"], any(9007199254740991.0))
+	for text, want := range map[string]float64{"1e-130": 1e-130, "-0.0E5": 0, "0e-999": 0} {
+		c := Change{Ref: NewRef("PRODUCT", text), Attributes: map[string]any{"price": json.Number(text)}}
+		got := check.Must(s.acme().Publish(t.Context(), c))(t)
+		check.Equal(t, text, got.Attributes["price"], any(want))
+	}
 }

@@ -2,12 +2,14 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -164,4 +166,48 @@ func TestTasksExpire(t *testing.T) {
 	}
 	check.OK(t, acme.sweep(ctx, Task{ID: "done", Name: importTask})) // a change of the former one, late
 	check.Equal(t, "set aside", len(check.Must(acme.Rejected(ctx, "done", 0, ""))(t).Items), 1)
+}
+
+// A row that cannot be stored is set aside, and holds up nobody.
+func TestARowThatCannotBeStoredIsSetAside(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	ctx := t.Context()
+	long := strings.Repeat("x", 1010) // too long for the key of a command only
+	files := shelf{"ACME/rows.jsonl": `{"type":"PRODUCT","path":["A"],"attributes":{"price":1e-200}}` + "\n" +
+		`{"type":"PRODUCT","path":["` + long + `"],"attributes":{"price":1}}` + "\n" +
+		`{"type":"PRODUCT","path":["B"],"attributes":{"price":1}}`}
+	who := s.withFiles(t, s.table, files).As(s.acme().caller)
+	check.OK(t, who.ImportFile(ctx, importID, "rows.jsonl"))
+	check.OK(t, who.finish(ctx, importID))
+	check.Equal(t, "task", check.Must(who.Task(ctx, importID))(t).String(), "100 %: 1 of 3 done, 2 rejected")
+	rejects := check.Must(who.Rejected(ctx, importID, 0, ""))(t).Items
+	check.Equal(t, "reason", rejects[1].Reason, "a code is empty, too long or not text")
+
+	// What no check has seen is refused as it is published, and its row is kept without it.
+	check.OK(t, who.ImportFile(ctx, "unchecked", "rows.jsonl"))
+	check.OK(t, who.beginTask(ctx, "unchecked"))
+	tiny := waiting{Row: Row{ImportID: "unchecked", TenantCode: "ACME", Number: 1, Change: Change{Ref: lamp, Attributes: map[string]any{"price": 1e-200}}}, to: "1"}
+	task := check.Must(who.Task(ctx, "unchecked"))(t)
+	tiny.from = task.Position
+	check.OK(t, who.importRows(ctx, "unchecked", []waiting{tiny}))
+	rejects = check.Must(who.Rejected(ctx, "unchecked", 0, ""))(t).Items
+	check.Equal(t, "unchecked", []any{len(rejects), rejects[0].Reason, rejects[0].Change.Code, len(rejects[0].Change.Attributes)},
+		[]any{1, "the row cannot be stored", lamp.Code, 0})
+}
+
+// A row that no transaction could hold is refused before the import begins.
+func TestARowThatCannotBeStoredBeginsNoImport(t *testing.T) {
+	t.Parallel()
+	who := newSystem(t).acme()
+	for name, c := range map[string]Change{
+		"key":  {Ref: NewRef("PRODUCT", strings.Repeat("x", 1010))},
+		"size": {Ref: lamp, Name: strings.Repeat("x", MaxRow)},
+	} {
+		err := who.Import(t.Context(), importID, []Change{{Ref: NewRef("PRODUCT", "A")}, c})
+		if !errors.Is(err, ErrInvalid) && !errors.Is(err, keys.ErrInvalid) || !strings.HasPrefix(err.Error(), "row 2: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		check.Is(t, check.Err(who.Task(t.Context(), importID)), table.ErrNotFound, name)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -63,6 +64,9 @@ func (t Tenant) importRows(ctx context.Context, id string, rows []waiting) error
 				return err
 			}
 			row.reason = reason(err)
+			if !errors.Is(err, table.ErrStale) && !errors.Is(err, ErrNoParent) {
+				row.Change = Change{Ref: row.Change.Ref} // the rest may be what cannot be stored
+			}
 			err = t.importTogether(ctx, id, []waiting{row})
 		}
 		if err != nil && !failed(err, opRow) {
@@ -117,11 +121,18 @@ func refused(err error) bool {
 
 // reason says why a row was set aside, in words meant for people.
 func reason(err error) string {
+	_, ofTable := errors.AsType[*table.Error](err)
 	switch {
 	case errors.Is(err, table.ErrStale):
 		return "the record exists already"
 	case errors.Is(err, ErrNoParent):
 		return "the parent does not exist"
+	case errors.Is(err, ErrInvalid):
+		return err.Error()
+	case ofTable:
+		return "the row cannot be stored"
+	case errors.Is(err, keys.ErrInvalid):
+		return "a code is empty, too long or not text"
 	}
 	return err.Error()
 }

@@ -130,17 +130,28 @@ func (t Tenant) checkSource(source []Change) (rows []Change, err error) {
 	}
 	rows = make([]Change, len(source))
 	for i, c := range source {
-		if rows[i], err = t.checkRow(c); err != nil {
+		rows[i], err = t.checkRow(c)
+		if text, bad := json.Marshal(rows[i]); err == nil && (bad != nil || len(text) > MaxRow) {
+			err = fmt.Errorf("%w: longer than %d KB as JSON, or none", ErrInvalid, MaxRow>>10)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
 	}
 	return rows, nil
 }
 
-// checkRow returns a row as it is published.
+// checkRow returns a row as it is published. What it takes can be stored: a row is refused
+// here, or for what is stored already.
 func (t Tenant) checkRow(c Change) (Change, error) {
 	prepared, err := t.entities.prepare(c)
-	err = errors.Join(cmp.Or(err, t.entities.given(c)), dataKey(t.caller.Tenant, c.Ref).Validate())
+	err = cmp.Or(err, t.entities.given(c))
+	for _, key := range []keys.Key{
+		dataKey(t.caller.Tenant, c.Ref), codeKey(t.caller.Tenant, c.Ref),
+		commands.key(t.caller.Tenant, c.Ref, 1), histories.key(t.caller.Tenant, c.Ref, 1),
+	} {
+		err = cmp.Or(err, key.Validate())
+	}
 	if err == nil && c.Version != 0 {
 		err = fmt.Errorf("%w: an import makes new records, not later versions", ErrInvalid)
 	}
