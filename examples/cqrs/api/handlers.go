@@ -195,14 +195,15 @@ func commands(c call) error {
 	})
 }
 
-// listing is a listing of the catalogue as clients see it.
+// listing is a listing of the catalogue as clients see it. A product without a price has no
+// price, and one that had never one has no lowest either.
 type listing struct {
-	Code         string  `json:"code"`
-	Name         string  `json:"name"`
-	Price        float64 `json:"price"`
-	Lowest       float64 `json:"lowest"`
-	PriceChanges int     `json:"priceChanges"`
-	Version      int64   `json:"version"`
+	Code         string   `json:"code"`
+	Name         string   `json:"name"`
+	Price        *float64 `json:"price,omitempty"`
+	Lowest       *float64 `json:"lowest,omitempty"`
+	PriceChanges int      `json:"priceChanges"`
+	Version      int64    `json:"version"`
 }
 
 func catalogue(c call) error {
@@ -212,7 +213,14 @@ func catalogue(c call) error {
 	}
 	found, err := c.tenant.Catalogue(c.Context(), p.Limit, p.After)
 	return pageOf(c, found, err, func(l core.Listing) listing {
-		return listing{l.Code, l.Name, l.Price, l.Lowest, l.PriceChanges, l.Version}
+		seen := listing{Code: l.Code, Name: l.Name, PriceChanges: l.PriceChanges, Version: l.Version}
+		if l.Priced() {
+			seen.Price = &l.Price
+		}
+		if l.EverPriced() {
+			seen.Lowest = &l.Lowest
+		}
+		return seen
 	})
 }
 

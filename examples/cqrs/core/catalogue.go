@@ -14,15 +14,29 @@ import (
 // Listing is a product in the catalogue, and what it has cost:
 // CATALOGUE#<tenant> / CATALOGUE#<code>. It is another shape of the history: all versions
 // of the product, taken together in their order.
+//
+// A version without a price has none, which is not a price of 0: it changes neither Price
+// nor Lowest, and is no change of the price. A price is compared with the last one that
+// there was.
 type Listing struct {
 	TenantCode   string  `dynamodbav:"tenantCode"`
 	Code         string  `dynamodbav:"code"`
 	Name         string  `dynamodbav:"name"`
-	Price        float64 `dynamodbav:"price"`
+	Price        float64 `dynamodbav:"price"` // the last one: see Priced
 	Lowest       float64 `dynamodbav:"lowest"`
 	PriceChanges int     `dynamodbav:"priceChanges"`
 	Version      int64   `dynamodbav:"version"` // the last one that it holds
+	// NoPriceSince is the first of the latest versions without a price: 0 if there is a
+	// price, and 1 if there was never one. Earlier releases did not store it, and took a
+	// missing price for 0: [Tenant.RebuildCatalogue] makes such listings right.
+	NoPriceSince int64 `dynamodbav:"noPriceSince,omitempty"`
 }
+
+// Priced reports whether the product has a price now.
+func (l Listing) Priced() bool { return l.NoPriceSince == 0 }
+
+// EverPriced reports whether the product has or has had a price.
+func (l Listing) EverPriced() bool { return l.NoPriceSince != 1 }
 
 // Records of listedType have a listing, with their attribute listedPrice.
 const listedType, listedPrice = "PRODUCT", "price"
@@ -40,15 +54,21 @@ func listingKey(tenant, code string) keys.Key {
 
 // after returns the listing after the next version of its product.
 func (l Listing) after(h History) Listing {
-	price, _ := h.Attributes[listedPrice].(float64)
+	price, ok := h.Attributes[listedPrice].(float64)
 	switch {
-	case l.Version == 0:
-		l.Lowest = price
-	case price != l.Price:
-		l.Lowest = min(l.Lowest, price)
-		l.PriceChanges++
+	case !ok:
+		if l.Priced() {
+			l.NoPriceSince = h.Seq
+		}
+	case l.Version == 0 || !l.EverPriced():
+		l.Price, l.Lowest, l.NoPriceSince = price, price, 0
+	default:
+		if price != l.Price {
+			l.PriceChanges++
+		}
+		l.Price, l.Lowest, l.NoPriceSince = price, min(l.Lowest, price), 0
 	}
-	l.TenantCode, l.Code, l.Name, l.Price, l.Version = h.TenantCode, h.Code, h.Name, price, h.Seq
+	l.TenantCode, l.Code, l.Name, l.Version = h.TenantCode, h.Code, h.Name, h.Seq
 	return l
 }
 
