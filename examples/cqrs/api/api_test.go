@@ -69,7 +69,16 @@ func TestEveryEndpoint(t *testing.T) {
 	ana.eventually(t, "/tasks", func(r record) bool {
 		return len(r.Items) == 2 && r.Items[0].Status == "DONE" && r.Items[1].Status == "DONE"
 	})
-	check.Equal(t, "catalogue", len(decode(t, ana.is(t, http.StatusOK, "/catalogue", "")).Items), 2)
+	listed := ana.is(t, http.StatusOK, "/catalogue", "")
+	check.Equal(t, "catalogue", len(decode(t, listed).Items), 2)
+	for _, want := range []string{
+		`{"code":"DESK","name":"Desk","priceChanges":0,"version":1}`,
+		`{"code":"LAMP","name":"Desk lamp","price":45,"lowest":40,"priceChanges":1,"version":2}`,
+	} {
+		if !strings.Contains(listed, want) {
+			t.Errorf("the catalogue %s has no %s", listed, want)
+		}
+	}
 	ana.is(t, http.StatusConflict, "/task/cancel", `{"id":"imp-1"}`)
 
 	ana.eventually(t, "/search?name=LAMP", func(r record) bool { return len(r.Items) == 2 && r.Items[1].Version == 2 })
@@ -143,7 +152,7 @@ func TestInvalidRequests(t *testing.T) {
 		{400, "/imports", `{"id":"imp-1","rows":[{"type":"PRODUCT","path":["A"],"name":"\ud800"}]}`},
 		{400, "/imports", `{"id":"imp-1","rows":[null]}`},
 		{404, "/task?id=none", ""},
-		{409, "/task/cancel", `{"id":"none"}`},
+		{404, "/task/cancel", `{"id":"none"}`},
 		{400, "/catalogue/rebuild", `{"id":""}`},
 		{405, "/orders", ""},
 		{404, "/tenants", ""},
@@ -213,7 +222,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 		}
 		refused(http.StatusConflict, "/records", lamp45)
 		refused(http.StatusConflict, "/records", `{"type":"DEPT","path":["ENG","TEAM"]}`)
-		refused(http.StatusConflict, "/task/cancel", `{"id":"imp-1"}`)
+		refused(http.StatusNotFound, "/task/cancel", `{"id":"imp-1"}`)
 		for _, member := range []string{"tenant", "tenantCode", "createdBy", "id"} {
 			refused(http.StatusBadRequest, "/records", fmt.Sprintf(`{"type":"PRODUCT","path":["X"],%q:"ACME"}`, member))
 		}

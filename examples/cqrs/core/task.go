@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 // ErrNotRunning means that a task cannot make that progress: it has ended or not
 // begun, or more would be done than there is to do.
 var ErrNotRunning = fmt.Errorf("task cannot go on: %w", table.ErrConditionFailed)
+
+// errNoTask means that there is no task of an id.
+var errNoTask = fmt.Errorf("task: %w", table.ErrNotFound)
 
 // Status says how far a task is.
 type Status string
@@ -153,7 +157,7 @@ func (t Tenant) work(ctx context.Context, task Task) (err error) {
 	case task.Status == Running && task.Name == importTask:
 		err = t.importSome(ctx, task.ID)
 	}
-	if errors.Is(err, ErrNotRunning) {
+	if errors.Is(err, ErrNotRunning) || errors.Is(err, errNoTask) {
 		return nil
 	}
 	return err
@@ -182,9 +186,19 @@ func (t Tenant) finishTask(ctx context.Context, id string) error {
 
 // Cancel ends a running task before it is done. No work can be counted for it
 // after that.
+//
+// Errors: [table.ErrNotFound]; [ErrNotRunning], also of one that waits to begin.
 func (t Tenant) Cancel(ctx context.Context, id, reason string) error {
 	u := t.end(Failed).Set(expression.Name("reason"), expression.Value(reason))
-	return t.turn(ctx, t.step(id, u, Running))
+	err := t.turn(ctx, t.step(id, u, Running))
+	if errors.Is(err, ErrNotRunning) {
+		_, read := t.Task(ctx, id)
+		if errors.Is(read, table.ErrNotFound) {
+			return errNoTask
+		}
+		return cmp.Or(read, err)
+	}
+	return err
 }
 
 func setStatus(s Status) expression.UpdateBuilder {
