@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -34,6 +35,8 @@ var (
 	// ErrActive means that the views show a projection of that name already: a rebuild whose
 	// result was lost has ended, or the name was used before.
 	ErrActive = errors.New("readmodel: the projection is active already; a new one needs another name")
+	// ErrReplaced means that another rebuild has ended first, and deleted the projection.
+	ErrReplaced = errors.New("readmodel: another rebuild has ended first; call this one again")
 )
 
 // Model is the read model in a database. It is safe for concurrent use, also by several
@@ -62,14 +65,16 @@ const (
 
 // change runs statements in one transaction.
 func (m *Model) change(ctx context.Context, statements ...string) error {
-	return m.transact(ctx, exclusive, func(tx *sql.Tx) error {
-		for _, s := range statements {
-			if _, err := tx.ExecContext(ctx, s); err != nil {
-				return err
-			}
+	return m.transact(ctx, exclusive, func(tx *sql.Tx) error { return run(ctx, tx, statements) })
+}
+
+func run(ctx context.Context, tx *sql.Tx, statements []string) error {
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (m *Model) transact(ctx context.Context, lock string, do func(*sql.Tx) error) error {
@@ -170,7 +175,7 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 // the others. Versions that are applied while it runs are in it. After an error it can be
 // called again, and continues with what is there.
 //
-// Errors: [ErrName], [ErrActive].
+// Errors: [ErrName], [ErrActive], [ErrReplaced].
 func (m *Model) Rebuild(ctx context.Context, projection string, history iter.Seq2[core.History, error]) error {
 	if !nameForm.MatchString(projection) {
 		return ErrName
@@ -191,12 +196,13 @@ func (m *Model) Rebuild(ctx context.Context, projection string, history iter.Seq
 	flush := func() error {
 		defer func() { some = some[:0] }()
 		return m.transact(ctx, exclusive, func(tx *sql.Tx) error {
+			_, err := others(ctx, tx, projection)
 			for _, h := range some {
-				if err := apply(ctx, tx, projection, h); err != nil {
-					return err
+				if err == nil {
+					err = apply(ctx, tx, projection, h)
 				}
 			}
-			return nil
+			return err
 		})
 	}
 	for h, err := range history {
@@ -233,28 +239,38 @@ func (m *Model) create(ctx context.Context, projection string) error {
 	)
 }
 
+// others returns the projections but for one, or [ErrReplaced] if it is gone.
+func others(ctx context.Context, tx *sql.Tx, projection string) ([]string, error) {
+	names, err := projections(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.Index(names, projection)
+	if at < 0 {
+		return nil, ErrReplaced
+	}
+	return slices.Delete(names, at, at+1), nil
+}
+
 // activate lets the views show a projection, and deletes the others.
 func (m *Model) activate(ctx context.Context, projection string) error {
-	var names []string
-	if err := m.transact(ctx, exclusive, func(tx *sql.Tx) (err error) {
-		names, err = projections(ctx, tx)
-		return err
-	}); err != nil {
-		return err
-	}
-	statements := []string{
-		`UPDATE projections SET active = 1 WHERE name = '` + projection + `'`,
-		`DELETE FROM projections WHERE name <> '` + projection + `'`,
-	}
-	for _, view := range []string{"records", "versions"} {
-		statements = append(statements, `DROP VIEW IF EXISTS `+view, `CREATE VIEW `+view+` AS SELECT * FROM `+view+`_`+projection)
-		for _, name := range names {
-			if name != projection {
+	return m.transact(ctx, exclusive, func(tx *sql.Tx) error {
+		old, err := others(ctx, tx, projection)
+		if err != nil {
+			return err
+		}
+		statements := []string{
+			`UPDATE projections SET active = 1 WHERE name = '` + projection + `'`,
+			`DELETE FROM projections WHERE name <> '` + projection + `'`,
+		}
+		for _, view := range []string{"records", "versions"} {
+			statements = append(statements, `DROP VIEW IF EXISTS `+view, `CREATE VIEW `+view+` AS SELECT * FROM `+view+`_`+projection)
+			for _, name := range old {
 				statements = append(statements, `DROP TABLE IF EXISTS `+view+`_`+name)
 			}
 		}
-	}
-	return m.change(ctx, statements...)
+		return run(ctx, tx, statements)
+	})
 }
 
 // Active returns the name of the projection that the views show, or [ErrNotBuilt].

@@ -26,6 +26,7 @@ func suite(t *testing.T, open func(testing.TB) *sql.DB) {
 		"versions come in any order":                  anyOrder,
 		"a rebuild runs while versions come":          rebuild,
 		"a rebuild that fails is continued":           rebuildAfterAFailure,
+		"of two rebuilds the first to end counts":     rebuilds,
 		"text from outside is only text":              hostile,
 		"a search is blind to the case of ASCII":      searchCase,
 		"processes begin at the same time":            together,
@@ -207,6 +208,20 @@ func rebuildAfterAFailure(t *testing.T, open func(testing.TB) *sql.DB) {
 	check.OK(t, m.Apply(t.Context(), version("ACME", "LAMP", 2)))
 	check.OK(t, m.Rebuild(t.Context(), "v2", sequence(history)))
 	check.Equal(t, "counts", check.Must(m.Counts(t.Context(), "ACME"))(t), []readmodel.Count{{"PRODUCT", 601, 601}})
+}
+
+func rebuilds(t *testing.T, open func(testing.TB) *sql.DB) {
+	m := built(t, open(t))
+	history := []core.History{version("ACME", "LAMP", 1)}
+	for name, late := range map[string][]core.History{"v2": history, "v3": nil} { // with a row to write, and without one
+		other := name + "_other"
+		check.Is(t, m.Rebuild(t.Context(), name, func(yield func(core.History, error) bool) {
+			check.OK(t, m.Rebuild(t.Context(), other, sequence(history)))
+			sequence(late)(yield)
+		}), readmodel.ErrReplaced, name)
+		check.Equal(t, "active", check.Must(m.Active(t.Context()))(t), other)
+		check.Equal(t, "counts", check.Must(m.Counts(t.Context(), "ACME"))(t), []readmodel.Count{{"PRODUCT", 1, 1}})
+	}
 }
 
 // A record that the database refuses would block the stream for all tenants.
