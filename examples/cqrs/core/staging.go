@@ -141,8 +141,8 @@ func (t Tenant) checkSource(source []Change) (rows []Change, err error) {
 	return rows, nil
 }
 
-// checkRow returns a row as it is published. What it takes can be stored: a row is refused
-// here, or for what is stored already.
+// checkRow returns a row as it is published. Keys and numbers that cannot be stored are refused
+// here, and not by the transaction.
 func (t Tenant) checkRow(c Change) (Change, error) {
 	prepared, err := t.entities.prepare(c)
 	err = cmp.Or(err, t.entities.given(c))
