@@ -31,7 +31,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	}
 	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, store.Schema("Blog"), generated.Stored(t, tbl), &tablemodel.Options{
 		Partitions: 2, Items: 2,
-		Attributes: []string{"name", "description", "title", "text", "authorName", "userName", "groupName", "role", "joinedAt", "commentCount", "postCount", "memberCount", "groupCount", "kind", "size", "value", "count"},
+		Attributes: []string{"ownerPK", "name", "description", "title", "text", "authorName", "userName", "groupName", "role", "joinedAt", "commentCount", "postCount", "memberCount", "groupCount", "kind", "size", "value", "count"},
 	}))
 }
 

@@ -146,7 +146,7 @@ func TestAnEmailAddressHasOneUser(t *testing.T) {
 		}
 	}
 	check.Equal(t, "users with the address", added, 1)
-	u := check.Must(s.Users.Get(t.Context(), store.EmailKey("ana@example.com")))(t)
+	u := check.Must(s.Users.GetByClaim(t.Context(), store.EmailKey("ana@example.com")))(t)
 	setEmail := func(email string) func(*store.User) { return func(u *store.User) { u.Email = email } }
 	check.OK(t, check.Err(s.ChangeUser(t.Context(), u.ID, setEmail(" Anna@example.com"))))
 	check.OK(t, s.AddUser(t.Context(), store.User{ID: "eva", Email: "ana@example.com"}))

@@ -11,7 +11,7 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// EmailPrefix is the prefix of the items that make e-mail addresses unique.
+// EmailPrefix is the prefix of the claims that make e-mail addresses unique.
 const EmailPrefix keys.Prefix = "EMAIL"
 
 // The reasons why an e-mail address is refused.
@@ -20,8 +20,9 @@ var (
 	ErrInvalidEmail = errors.New("this is no e-mail address")
 )
 
-// User is stored as USER#<id> / PROFILE and, if there is an e-mail address, as
-// EMAIL#<e-mail> / METADATA. The second item makes the address unique and finds its user.
+// User is stored as USER#<id> / PROFILE. If there is an e-mail address, the user claims
+// EMAIL#<e-mail> / METADATA, which makes the address unique and finds its user. Another name
+// or avatar does not write the claim.
 type User struct {
 	ID        string    `dynamodbav:"userId"`
 	Email     string    `dynamodbav:"email,omitempty"` // as [Store.AddUser] stores it; empty of users from before
@@ -35,7 +36,7 @@ type User struct {
 var UserEntity = repo.Entity[User]{
 	Type:    "USER",
 	Key:     func(u User) keys.Key { return UserKey(u.ID) },
-	Copies:  []repo.Copy[User]{{Name: "by e-mail", Key: func(u User) keys.Key { return EmailKey(u.Email) }}},
+	Claims:  func(u User) []keys.Key { return []keys.Key{EmailKey(u.Email)} },
 	Version: "version",
 	// Ids are not used again.
 	VersionFromOne: true,
@@ -44,8 +45,8 @@ var UserEntity = repo.Entity[User]{
 // UserKey is the key of a user's profile.
 func UserKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
 
-// EmailKey is the key of a user by the e-mail address, as it is stored. It is the zero
-// key for no address.
+// EmailKey is the key that a user with the e-mail address, as it is stored, claims. It is
+// the zero key for no address.
 func EmailKey(email string) keys.Key {
 	if email == "" {
 		return keys.Key{}
@@ -130,7 +131,7 @@ func normalEmail(email string) (string, error) {
 }
 
 func emailTaken(err error) error {
-	if op, ok := table.FailedOp(err, "USER by e-mail"); ok && errors.Is(op, table.ErrExists) {
+	if op, ok := table.FailedOp(err, "USER claim"); ok && errors.Is(op, table.ErrExists) {
 		return errors.Join(ErrEmailTaken, err)
 	}
 	return err
