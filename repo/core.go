@@ -38,7 +38,10 @@ type core struct {
 	indexKeyNames []string
 	// indexParts are those of indexes whose keys have several attributes. They are fields
 	// of T, and left out of an item if they are empty.
+	// Those of vector indexes are among them, and the vectors.
 	indexParts []string
+	// vectors are the vector indexes that the entity is in.
+	vectors []schema.VectorIndex
 	// project are the attributes that reads give; all if it is empty.
 	project []string
 	// part is what the version attribute of a value holds that was read in part.
@@ -92,6 +95,14 @@ func (c *core) init(t *table.Table, entity description) error {
 			}
 		}
 	}
+	c.vectors = entity.vectorsOf(spec)
+	for _, x := range c.vectors {
+		for _, a := range append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...) {
+			if a.Name != "" && a.Name != spec.Type {
+				c.indexParts = append(c.indexParts, a.Name)
+			}
+		}
+	}
 	c.textKeys = spec.SK != "" && spec.PKType == types.ScalarAttributeTypeS && spec.SKType == types.ScalarAttributeTypeS
 	c.indexAttributes = entity.indexAttributes(spec)
 	c.reserved = map[string]bool{
@@ -132,6 +143,9 @@ func (c *core) setViews(t *table.Table) {
 	c.view.Change = func(item map[string]types.AttributeValue, shape int) error { return c.shapes.present(item, shape) }
 	if c.counter != unversioned {
 		c.view.Part = c.mark
+		if len(c.vectors) > 0 && len(c.items) > 1 {
+			c.view.Copy = c.isCopy
+		}
 	}
 	c.reads = t.WithUpgrade(c.view)
 }

@@ -32,7 +32,7 @@ func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
 		delete(item, c.entity.Version)
 	}
 	found, kind, err := c.identify(key, item)
-	if err == nil && part {
+	if err == nil && (part || len(c.vectors) > 0 && (kind == copyItem || kind == formerCopy)) {
 		err = c.mark(found.v)
 	}
 	if err != nil {

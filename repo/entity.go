@@ -34,6 +34,14 @@ import (
 // The functions must depend on their argument only; they are called from several
 // goroutines at once.
 //
+// If T has a field for the vector of a [schema.VectorIndex], the entity is in the index as
+// long as the field is not empty: [Repo.Search]. The index holds the type attribute, and the
+// TTL attribute if the table has one. Its Partition and Filters are fields of T, or keys that
+// the main item has; one that is empty is left out of the item. A write of a vector without
+// its partition is [table.ErrInvalid], since DynamoDB would store it where no search finds
+// it. Copies are without the vector. So a value that was read through one is a part of the
+// entity, as Version says.
+//
 // If T is a map or makes its attributes itself, nothing tells them from the index keys of
 // another release: a copy that is created, and each one that PutOps or UpdateOps write, gets
 // those of the main item. Declare the indexes that any release declares.
@@ -278,6 +286,7 @@ func (e *description) validate(spec schema.Table) error {
 	e.partProblems(p, spec, names)
 	e.spellingProblems(p, spec, names)
 	e.ttlProblems(p, spec)
+	e.vectorProblems(p, spec, names, known)
 	e.claimProblems(p, spec)
 	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
 		p.add("FormerKeys, FormerCopies: one is nil")

@@ -85,8 +85,8 @@ func checkPart(t reflect.Type, a schema.Attribute) string {
 func isTime(t reflect.Type) bool { return t.ConvertibleTo(reflect.TypeFor[time.Time]()) }
 
 // isEmptyPart reports whether an attribute is a key of an index with several
-// attributes, and has a value that such a key cannot have: the item is not in the
-// index, so the attribute is left out.
+// attributes, or a vector or what its search is for, and has a value that such an attribute
+// cannot have: the item is not in the index, so the attribute is left out.
 func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
 	if !slices.Contains(c.indexParts, name) {
 		return false
@@ -97,6 +97,8 @@ func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
 	case *types.AttributeValueMemberS:
 		return v.Value == ""
 	case *types.AttributeValueMemberB:
+		return len(v.Value) == 0
+	case *types.AttributeValueMemberL:
 		return len(v.Value) == 0
 	}
 	return false

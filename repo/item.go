@@ -93,6 +93,11 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 	for _, name := range c.indexAttributes {
 		delete(attributes, name)
 	}
+	if i > 0 {
+		for _, x := range c.vectors {
+			delete(attributes, x.Attribute)
+		}
+	}
 	if err := c.indexKeys(attributes, i, v); err != nil {
 		return item.Made{Err: err}
 	}

@@ -27,6 +27,7 @@ import (
 //	copy that does not decode       its error                its error           its error
 //	copy whose key moves            read it; remove and      –                   –
 //	                                create
+//	  vector of a copy              remove                   –                   remove
 //	item under a former key         read it if its key       read it; remove     see planLoose
 //	                                changes; remove
 //
@@ -199,7 +200,7 @@ func (p *planner) saveMain(d diff) error {
 	name := p.items[0].Name
 	main := step{key: p.old.at, name: name, held: p.was.stamp, as: p.was.item, main: true}
 	if p.old.at == p.keys[0] {
-		return p.patch(0, main, d, p.was.raw)
+		return p.patch(0, main, p.withPartitions(d), p.was.raw)
 	}
 	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.was.raw), p.becomes)
 	main.verb, main.name = remove, name+" (old key)"

@@ -39,7 +39,7 @@ func (i *inspector) layoutDifferences() []difference {
 	if w != h {
 		all = append(all, differs("", byHand, handKeys, "keys: are %s, the schema wants %s", h, w))
 	}
-	return slices.Concat(all, i.globalDifferences(), i.localDifferences())
+	return slices.Concat(all, i.globalDifferences(), i.localDifferences(), i.vectorDifferences())
 }
 
 func differs(index string, by kind, action, format string, args ...any) difference {
@@ -53,7 +53,7 @@ func (i *inspector) globalDifferences() []difference {
 	live := map[string]layout{}
 	n := len(i.have.GlobalSecondaryIndexes)
 	for _, x := range i.have.GlobalSecondaryIndexes {
-		live[aws.ToString(x.IndexName)] = layout{keysText(x.KeySchema, haveTypes), projectionText(x.Projection), statusText(x)}
+		live[aws.ToString(x.IndexName)] = layout{keysText(x.KeySchema, haveTypes), projectionText(x.Projection), statusText(x.IndexStatus, x.Backfilling)}
 	}
 	for _, x := range i.want.GlobalSecondaryIndexes {
 		name := *x.IndexName
@@ -64,13 +64,7 @@ func (i *inspector) globalDifferences() []difference {
 			all = append(all, i.missingIndex(x, n))
 			continue
 		}
-		action := "wait until it is ACTIVE"
-		if h.status == string(types.IndexStatusDeleting) {
-			action = "wait until it is gone, and add it"
-		}
-		if h.status != "" {
-			all = append(all, differs(name, byEnsure, action, "global index %s: is %s", name, h.status))
-		}
+		all = append(all, h.pending("global index "+name, name)...)
 		w := layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)}
 		all = append(all, w.differences("global index "+name, name, handIndex, h)...)
 	}
@@ -111,6 +105,17 @@ func (w layout) differences(where, index, action string, live layout) []differen
 	return all
 }
 
+// pending is the difference of a live index that DynamoDB is creating or deleting.
+func (live layout) pending(where, index string) []difference {
+	switch live.status {
+	case "":
+		return nil
+	case string(types.IndexStatusDeleting):
+		return []difference{differs(index, byEnsure, "wait until it is gone, and add it", "%s: is %s", where, live.status)}
+	}
+	return []difference{differs(index, byEnsure, "wait until it is ACTIVE", "%s: is %s", where, live.status)}
+}
+
 // unknownIndexes are notes about the live indexes that the schema does not name.
 func unknownIndexes(kind string, live map[string]layout) []difference {
 	var all []difference
@@ -131,16 +136,13 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex, n int) difference
 		d.kind, d.Action = byHand, handName
 		return d
 	}
-	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
-	var attributes []types.AttributeDefinition
+	var names []string
 	for _, k := range x.KeySchema {
-		kind := wantTypes[*k.AttributeName]
-		if live, ok := haveTypes[*k.AttributeName]; ok && live != kind {
-			d.kind, d.Action = byHand, handType
-			d.Difference += fmt.Sprintf(", and its attribute %s has type %s in other keys, the schema wants %s", *k.AttributeName, live, kind)
-			return d
-		}
-		attributes = append(attributes, types.AttributeDefinition{AttributeName: k.AttributeName, AttributeType: kind})
+		names = append(names, *k.AttributeName)
+	}
+	attributes, ok := i.definitions(names, &d)
+	if !ok {
+		return d
 	}
 	if billingMode(i.have) == types.BillingModeProvisioned && x.ProvisionedThroughput == nil {
 		d.kind, d.Action = byHand, handUnits
@@ -156,6 +158,22 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex, n int) difference
 		}}},
 	})
 	return d
+}
+
+// definitions returns the definitions of an index's attributes. It is not ok, as d says, if
+// the live table has one of them with another type.
+func (i *inspector) definitions(names []string, d *difference) (all []types.AttributeDefinition, ok bool) {
+	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
+	for _, name := range names {
+		kind := wantTypes[name]
+		if live, ok := haveTypes[name]; ok && live != kind {
+			d.kind, d.Action = byHand, handType
+			d.Difference += fmt.Sprintf(", and its attribute %s has type %s in other keys, the schema wants %s", name, live, kind)
+			return nil, false
+		}
+		all = append(all, types.AttributeDefinition{AttributeName: aws.String(name), AttributeType: kind})
+	}
+	return all, true
 }
 
 // underQuota is what makes n global indexes. The quota of an account is not known here.
@@ -222,20 +240,24 @@ func billingMode(have *types.TableDescription) types.BillingMode {
 	return have.BillingModeSummary.BillingMode
 }
 
-// changing reports whether DynamoDB is creating or deleting the index.
-func changing(x types.GlobalSecondaryIndexDescription) bool {
-	return x.IndexStatus == types.IndexStatusCreating || x.IndexStatus == types.IndexStatusDeleting
+// building reports whether DynamoDB is creating or deleting an index of the table.
+func building(have *types.TableDescription) bool {
+	return slices.ContainsFunc(have.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
+		return statusText(x.IndexStatus, x.Backfilling) != ""
+	}) || slices.ContainsFunc(have.VectorIndexes, func(x types.VectorIndexDescription) bool {
+		return statusText(x.IndexStatus, x.Backfilling) != ""
+	})
 }
 
-// statusText returns the status of an index that cannot be queried, "" for others.
-func statusText(x types.GlobalSecondaryIndexDescription) string {
+// statusText returns the status of an index that cannot be read, "" for others.
+func statusText(status types.IndexStatus, backfilling *bool) string {
 	switch {
-	case !changing(x):
+	case aws.ToBool(backfilling):
+		return string(status) + ", backfilling"
+	case status != types.IndexStatusCreating && status != types.IndexStatusDeleting:
 		return ""
-	case aws.ToBool(x.Backfilling):
-		return string(x.IndexStatus) + ", backfilling"
 	}
-	return string(x.IndexStatus)
+	return string(status)
 }
 
 func typesOf(definitions []types.AttributeDefinition) map[string]types.ScalarAttributeType {

@@ -41,6 +41,10 @@ const shownTime = 10 * time.Second
 // missing global indexes one after the other. It returns when the table and
 // these indexes are active, and [Table.Verify] finds no difference.
 //
+// A vector index that is active may not take searches yet, so Ensure ends with a search of
+// each, for which the client has SearchVectors, as a *[dynamodb.Client], and the permission
+// for it. A client without the method is not asked.
+//
 // It drops nothing. If one difference is among [Plan].Manual, such as another view
 // of the stream, Ensure changes nothing and returns [ErrMismatch].
 //
@@ -67,7 +71,7 @@ func (t Table) Ensure(ctx context.Context, client Client) error {
 	}
 	e := ensuring{
 		inspector: inspector{schema: t, client: client, want: want},
-		accepted:  map[string]time.Time{}, refused: map[string]error{},
+		accepted:  map[string]time.Time{}, refused: map[string]error{}, searched: map[string]bool{},
 	}
 	return e.run(ctx)
 }
@@ -79,6 +83,8 @@ type ensuring struct {
 	// difference that they resolve.
 	accepted map[string]time.Time
 	refused  map[string]error
+	// searched are the vector indexes that have taken a search.
+	searched map[string]bool
 }
 
 // run looks at the table and changes it until there is no difference.
@@ -138,6 +144,11 @@ func (e *ensuring) lookAgain(ctx context.Context) ([]difference, error) {
 		all = append(all, differs("", byEnsure, "wait until it is ACTIVE", "the table is %s", e.have.TableStatus))
 	}
 	all = slices.DeleteFunc(all, func(d difference) bool { return d.kind == noted })
+	if len(all) == 0 {
+		if all, err = e.searchDifferences(ctx); err != nil {
+			return nil, err
+		}
+	}
 	gone := func(resolves string) bool {
 		return !slices.ContainsFunc(all, func(d difference) bool { return d.Difference == resolves })
 	}
@@ -163,7 +174,7 @@ func text(all []difference) string {
 // request sends the requests that DynamoDB can accept now.
 func (e *ensuring) request(ctx context.Context, pending []difference) error {
 	updating := e.updating()
-	building := e.have != nil && slices.ContainsFunc(e.have.GlobalSecondaryIndexes, changing)
+	building := e.have != nil && building(e.have)
 	for _, d := range pending {
 		if d.request == nil {
 			continue

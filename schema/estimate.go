@@ -48,5 +48,10 @@ func (t Table) EstimateItems(ctx context.Context, client Client, index string) (
 			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
 		}
 	}
+	for _, x := range have.VectorIndexes {
+		if aws.ToString(x.IndexName) == index {
+			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
+		}
+	}
 	return fail(fmt.Errorf("%w: there is no such index", ErrMismatch))
 }

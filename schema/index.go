@@ -107,21 +107,31 @@ func (x Index) problems(where string, t Table) []string {
 	if x.Local && !x.composite() && x.SK == "" {
 		bad(".SK: is empty, and a local index needs a sort key attribute")
 	}
-	if !slices.Contains(x.Projection.Values(), x.Projection) {
-		bad(".Projection: %q is not ALL, KEYS_ONLY or INCLUDE", x.Projection)
+	problems = append(problems, projectionProblems(where, x.Projection, x.Include)...)
+	return append(problems, x.settingsProblems(where, t.BillingMode)...)
+}
+
+// projectionProblems lists what is wrong with the projection of an index.
+func projectionProblems(where string, projection types.ProjectionType, include []string) []string {
+	var problems []string
+	bad := func(format string, args ...any) {
+		problems = append(problems, where+fmt.Sprintf(format, args...))
 	}
-	if (x.Projection == types.ProjectionTypeInclude) != (len(x.Include) > 0) {
+	if !slices.Contains(projection.Values(), projection) {
+		bad(".Projection: %q is not ALL, KEYS_ONLY or INCLUDE", projection)
+	}
+	if (projection == types.ProjectionTypeInclude) != (len(include) > 0) {
 		bad(".Include: goes with the projection INCLUDE and only with it")
 	}
-	for i, name := range x.Include {
+	for i, name := range include {
 		if name == "" || !attributeName(name) {
 			bad(".Include[%d]: %q is not UTF-8 of 1 to %d characters", i, name, maxAttributeName)
 		}
-		if slices.Contains(x.Include[:i], name) {
+		if slices.Contains(include[:i], name) {
 			bad(".Include[%d]: %q is there already", i, name)
 		}
 	}
-	return append(problems, x.settingsProblems(where, t.BillingMode)...)
+	return problems
 }
 
 // attributeProblems lists what is wrong with PKs and SKs.

@@ -49,6 +49,9 @@ type Table struct {
 	// Indexes are the secondary indexes that the application uses. The live
 	// table may have others.
 	Indexes []Index `json:"indexes,omitempty"`
+	// Vectors are the vector indexes that the application searches. DynamoDB has them in
+	// tables on demand only.
+	Vectors []VectorIndex `json:"vectors,omitempty"`
 
 	// The fields below say how the table is operated. Zero means that the schema
 	// does not manage the setting: a new table gets the default of DynamoDB,
@@ -155,6 +158,10 @@ func (t Table) WithDefaults() Table {
 		}
 		x.Projection = cmp.Or(x.Projection, types.ProjectionTypeAll)
 	}
+	t.Vectors = slices.Clone(t.Vectors)
+	for i, x := range t.Vectors {
+		t.Vectors[i] = x.withDefaults()
+	}
 	return t
 }
 
@@ -220,13 +227,15 @@ func (t Table) Validate() error {
 	if included > maxIncluded {
 		bad("Indexes: they include %d attributes, DynamoDB allows %d", included, maxIncluded)
 	}
+	problems = append(problems, t.vectorProblems(seen)...)
 	_, clashes := t.attributeTypes()
 	problems = append(problems, clashes...)
 	return listed(t.Name, errInvalid, problems)
 }
 
-// attributeTypes returns the type of every key attribute of s, and what is
-// wrong with them: a type that a key cannot have, one attribute with two types.
+// attributeTypes returns the type of every key attribute of s, and of what searches of
+// vector indexes are for, and what is wrong with them: a type that a key cannot have, one
+// attribute with two types.
 func (t Table) attributeTypes() (map[string]types.ScalarAttributeType, []string) {
 	all := map[string]types.ScalarAttributeType{}
 	var problems []string
@@ -260,6 +269,14 @@ func (t Table) attributeTypes() (map[string]types.ScalarAttributeType, []string)
 			add(a.Name, a.Type)
 			// A key of several attributes is made of those that items have anyway.
 			if !x.composite() || a.Name == t.Shape {
+				own(a.Name)
+			}
+		}
+	}
+	for _, x := range t.Vectors {
+		for _, a := range x.searched() {
+			add(a.Name, a.Type)
+			if a.Name == t.Shape {
 				own(a.Name)
 			}
 		}
@@ -322,6 +339,9 @@ func (t Table) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 			ProvisionedThroughput: x.ProvisionedThroughput.provisioned(),
 			WarmThroughput:        x.WarmThroughput.warm(),
 		})
+	}
+	for _, x := range t.Vectors {
+		in.VectorIndexes = append(in.VectorIndexes, x.input())
 	}
 	return in, nil
 }

@@ -156,7 +156,7 @@ func full(t *testing.T, v reflect.Value) {
 		v.SetString("x")
 	case reflect.Bool:
 		v.SetBool(true)
-	case reflect.Int64:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
 	case reflect.Map:
 		v.Set(reflect.ValueOf(map[string]string{"x": "y", "z": ""}))

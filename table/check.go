@@ -168,6 +168,14 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		return 0, err
 	}
 	size = key.Size()
+	clauses := func(actions string) func(string) bool {
+		return func(name string) bool {
+			return slices.ContainsFunc(all, func(a assignment) bool { return strings.Contains(actions, a.action) && f.names[a.path] == name })
+		}
+	}
+	if fault := t.patchFault(clauses("SET ADD"), clauses("REMOVE")); fault != nil {
+		return 0, fault.err()
+	}
 	for _, a := range all {
 		top, _, nested := strings.Cut(strings.ReplaceAll(a.path, "[", "."), ".")
 		attribute := f.names[top]
@@ -176,6 +184,11 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		}
 		if fault := t.indexFault(f, attribute, a); fault != nil {
 			return 0, fault.in(attribute).err()
+		}
+		if value := f.values[a.constant()]; !nested && a.action == "SET" && value != nil {
+			if fault := t.vectorsFault(Item{attribute: value}); fault != nil {
+				return 0, fault.err()
+			}
 		}
 		values := f.assigned(a)
 		if !nested && len(values) > 0 {

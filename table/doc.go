@@ -92,11 +92,11 @@
 //
 //	values      item.go size.go errors.go event.go
 //	the table   client.go key.go layout.go middleware.go table.go
-//	an op       expression.go check.go requirement.go retry.go attempts.go op.go
+//	an op       expression.go vector.go check.go requirement.go retry.go attempts.go op.go
 //	            patch.go guard.go successor.go prepare.go
 //	a request   recovery.go items.go response.go request.go direct.go partition.go send.go
 //	by key      query.go reader.go get.go batchget.go
 //	writes      transact.go write.go returning.go batchwrite.go
-//	queries     cursor.go walk.go back.go page.go count.go scan.go row.go
+//	queries     cursor.go walk.go back.go page.go count.go scan.go row.go search.go
 //	afterwards  classify.go log.go
 package table

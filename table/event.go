@@ -20,8 +20,9 @@ type Event struct {
 	Batch int
 	// Duration is how long it took, the SDK's own retries included.
 	Duration time.Duration
-	// Capacity is what it consumed, in read or write units.
-	Capacity float64
+	// Capacity is what it consumed, in read or write units, and VectorBytes what a search
+	// of vectors consumed, in bytes: that has no units.
+	Capacity, VectorBytes float64
 	// Attempts is how often the SDK sent it. It is 1 for clients that do not
 	// use the SDK's retryer.
 	Attempts int
@@ -75,8 +76,9 @@ type Stats struct {
 	Scanned int
 	// Requests is how many requests were sent, without the SDK's own retries.
 	Requests int
-	// Capacity is what they consumed, in read units.
-	Capacity float64
+	// Capacity is what they consumed, in read units, and VectorBytes what searches of
+	// vectors consumed, in bytes.
+	Capacity, VectorBytes float64
 	// Hedges and HedgesWon are as in [Event]. They are not among the Requests.
 	Hedges, HedgesWon int
 }
@@ -84,11 +86,12 @@ type Stats struct {
 // Add returns the sum of the two, as for a walk over several pages.
 func (s Stats) Add(other Stats) Stats {
 	return Stats{
-		Items:     s.Items + other.Items,
-		Scanned:   s.Scanned + other.Scanned,
-		Requests:  s.Requests + other.Requests,
-		Capacity:  s.Capacity + other.Capacity,
-		Hedges:    s.Hedges + other.Hedges,
-		HedgesWon: s.HedgesWon + other.HedgesWon,
+		Items:       s.Items + other.Items,
+		Scanned:     s.Scanned + other.Scanned,
+		Requests:    s.Requests + other.Requests,
+		Capacity:    s.Capacity + other.Capacity,
+		VectorBytes: s.VectorBytes + other.VectorBytes,
+		Hedges:      s.Hedges + other.Hedges,
+		HedgesWon:   s.HedgesWon + other.HedgesWon,
 	}
 }

@@ -36,6 +36,10 @@ type items struct {
 	places []place
 	// noted are the positions of some of the values, by their number from 1.
 	noted map[int]Item
+	// searched means that items of other types are dropped, and those whose attributes do
+	// not have the values that were asked for.
+	searched bool
+	asked    []fixedKey
 
 	// err is why the item that was read last is no value. None was read after it.
 	err error
@@ -90,6 +94,10 @@ func (s *items) of(t *Table, share share) *items {
 		if v.At != "" {
 			s.watch(v.At)
 			s.watch(v.Version)
+		}
+		if v.Copy != nil {
+			s.watch(t.schema.PK)
+			s.watch(t.schema.SK)
 		}
 	}
 	return s
@@ -238,7 +246,10 @@ func (s *items) check(value reflect.Value, refusal error) (live bool, err error)
 		return false, nil
 	}
 	if err := s.wrongType(); err != nil {
-		return true, err
+		return !s.searched, err
+	}
+	if !s.isAsked() {
+		return false, nil
 	}
 	if view := s.view(); view != nil {
 		refusal = s.finish(value, refusal, view)
@@ -259,6 +270,19 @@ func (s *items) wrongType() error {
 		return nil
 	}
 	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, shortened(string(have)), s.t.schema.Type)
+}
+
+// isAsked reports whether the item that was read last has the values that were asked for.
+func (s *items) isAsked() bool {
+	for _, k := range s.asked {
+		switch kind, text := s.text(k.Name); {
+		case kind != kindOfKey(k.Type):
+			return false
+		case kind == item.N && item.CompareNumbers(text, k.text) != 0, kind != item.N && text != k.text:
+			return false
+		}
+	}
+	return true
 }
 
 // view returns the view of the item's type, nil without one.
@@ -286,10 +310,19 @@ func (s *items) finish(value reflect.Value, refusal error, view *item.View) erro
 	default:
 		refusal = s.remake(value, view, shape)
 	}
-	if refusal == nil && s.share.part && view.Part != nil {
+	if refusal == nil && view.Part != nil && (s.share.part || s.isCopy(value, view)) {
 		refusal = view.Part(value.Addr().Interface())
 	}
 	return refusal
+}
+
+// isCopy reports whether the item is a copy that is less than its entity.
+func (s *items) isCopy(value reflect.Value, view *item.View) bool {
+	if view.Copy == nil {
+		return false
+	}
+	key := s.keyUnder(s.t.schema.PK, s.t.schema.SK)
+	return view.Copy(value.Addr().Interface(), string(key.PK), string(key.SK))
 }
 
 // shape returns the number of the item's shape.

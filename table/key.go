@@ -130,6 +130,14 @@ func indexKeysOf(spec *schema.Table) []indexKey {
 			add(a, keys.MaxSK, x.Name)
 		}
 	}
+	for _, x := range spec.Vectors {
+		if x.Partition.Name != "" {
+			add(x.Partition, keys.MaxPK, x.Name)
+		}
+		for _, a := range x.Filters {
+			add(a, keys.MaxPK, x.Name)
+		}
+	}
 	return all
 }
 

@@ -30,6 +30,11 @@ func (t *Table) partitions(in any) []keys.PK {
 			pk += "#" + text
 		}
 		all = append(all, keys.PK(pk))
+	case *dynamodb.SearchVectorsInput:
+		if x, _ := t.vectorIndex(aws.ToString(in.IndexName)); x.Partition.Name != "" {
+			_, pk := keyText(in.ExpressionAttributeValues[":s0"])
+			all = append(all, keys.PK(pk))
+		}
 	case *dynamodb.BatchGetItemInput:
 		for _, key := range in.RequestItems[*t.name].Keys {
 			add(key)

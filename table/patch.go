@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -105,7 +106,9 @@ func (t *Table) checkPatch(p patch, text string, key Item) (size int, err error)
 	}
 	size, f := p.set.measure()
 	if f == nil {
-		f = t.checkIndexKeys(p.set)
+		f = cmp.Or(t.checkIndexKeys(p.set), t.vectorsFault(p.set), t.patchFault(
+			func(name string) bool { return p.set[name] != nil },
+			func(name string) bool { return slices.Contains(p.remove, name) }))
 	}
 	return size + key.Size(), f.err()
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -81,7 +82,7 @@ func (t *Table) CheckItem(item Item) error {
 	}
 	size, f := item.measure()
 	if f == nil {
-		f = t.checkIndexKeys(item)
+		f = cmp.Or(t.checkIndexKeys(item), t.vectorFault(item))
 	}
 	return refusedItem(f, size)
 }
@@ -96,7 +97,7 @@ func (t *Table) encodeItem(w *write) (*fault, error) {
 	}
 	size, f := attributes.measure()
 	if f == nil {
-		f = t.checkIndexKeys(attributes)
+		f = cmp.Or(t.checkIndexKeys(attributes), t.vectorFault(attributes))
 	}
 	w.item, w.size = attributes, size
 	return f, nil

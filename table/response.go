@@ -1,6 +1,7 @@
 package table
 
 import (
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -27,6 +28,8 @@ func (s *items) readResponse(body []byte, out any) bool {
 		return keep(out, s.updateItem(in), in)
 	case *dynamodb.DeleteItemOutput:
 		return keep(out, s.deleteItem(in), in)
+	case *dynamodb.SearchVectorsOutput:
+		return keep(out, s.searchVectors(in), in)
 	}
 	return false
 }
@@ -133,6 +136,44 @@ func (s *items) scan(in *item.Parser) dynamodb.ScanOutput {
 	}
 }
 
+func (s *items) searchVectors(in *item.Parser) (out dynamodb.SearchVectorsOutput) {
+	for name := range in.Members {
+		switch string(name) {
+		case "SearchResults":
+			for i := range in.Elements {
+				out.SearchResults = append(out.SearchResults, types.SearchResultItem{Score: s.searchResult(in, i)})
+			}
+		case "ConsumedCapacity":
+			out.ConsumedCapacity = &types.VectorCapacity{}
+			for unit := range in.Members {
+				if string(unit) == "VectorSearchRequestBytes" {
+					out.ConsumedCapacity.VectorSearchRequestBytes = new(in.Float64())
+				} else {
+					in.Skip()
+				}
+			}
+		default:
+			in.Skip()
+		}
+	}
+	return out
+}
+
+// searchResult reads an item with its score.
+func (s *items) searchResult(in *item.Parser, number int) (score float64) {
+	for name := range in.Members {
+		switch string(name) {
+		case "Item":
+			s.readItem(in, number)
+		case "Score":
+			score = in.Float64()
+		default:
+			in.Skip()
+		}
+	}
+	return score
+}
+
 func (s *items) updateItem(in *item.Parser) (out dynamodb.UpdateItemOutput) {
 	out.ConsumedCapacity = s.returned(in)
 	return out
@@ -217,6 +258,10 @@ func (s *items) takeOutput(out any) {
 		s.takeItem(out.Attributes, 0, 0)
 	case *dynamodb.DeleteItemOutput:
 		s.takeItem(out.Attributes, 0, 0)
+	case *dynamodb.SearchVectorsOutput:
+		for i, result := range out.SearchResults {
+			s.takeItem(result.Item, i, len(out.SearchResults)-i-1)
+		}
 	}
 }
 
@@ -243,6 +288,14 @@ func capacityOf(out any) float64 {
 		return capacities(out.ConsumedCapacity)
 	case *dynamodb.TransactWriteItemsOutput:
 		return capacities(out.ConsumedCapacity)
+	}
+	return 0
+}
+
+// vectorBytes returns what a search has consumed.
+func vectorBytes(out any) float64 {
+	if out, ok := out.(*dynamodb.SearchVectorsOutput); ok && out != nil && out.ConsumedCapacity != nil {
+		return aws.ToFloat64(out.ConsumedCapacity.VectorSearchRequestBytes)
 	}
 	return 0
 }

@@ -53,7 +53,7 @@ func send[In, Out any](
 	}
 	if err == nil {
 		event.Attempts++
-		event.Capacity = capacityOf(out)
+		event.Capacity, event.VectorBytes = capacityOf(out), vectorBytes(out)
 	}
 	event.Attempts = max(event.Attempts, 1)
 	for _, observe := range []observer{t.options.Observe, own} {

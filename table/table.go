@@ -154,7 +154,7 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 	}
 	if o.HedgeReads {
 		// A scan is never hedged: it reads pages of 1 MB, and nobody waits for a single one.
-		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query")
+		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query", "SearchVectors")
 	}
 	t.mayRewrite = own && hasMiddleware(sdk.Options()) && !o.ReadOnlyMiddleware
 	return t, nil

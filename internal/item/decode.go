@@ -74,7 +74,10 @@ func (p *plan) content(r *Parser, k Kind, v reflect.Value, o options) verdict {
 			return p.texts(r, k, v)
 		}
 	case slice:
-		if k == L || k == SS || k == NS || k == BS {
+		switch {
+		case k == L && p.isVector():
+			return p.vector(r, v)
+		case k == L || k == SS || k == NS || k == BS:
 			return p.slice(r, k, v)
 		}
 	case structure:

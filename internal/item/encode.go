@@ -196,6 +196,9 @@ func (e *itemEncoder) list(p *plan, v reflect.Value) (attribute types.AttributeV
 		return nil, false, err
 	}
 	defer e.leave()
+	if list, is := vectorOf(v); is {
+		return &types.AttributeValueMemberL{Value: list}, true, nil
+	}
 	elem := planOf(p.typ.Elem())
 	l := make([]types.AttributeValue, 0, v.Len())
 	for i := range v.Len() {

@@ -25,4 +25,7 @@ type View struct {
 	// projection, or from an index that does not project all attributes. Nil does
 	// nothing.
 	Part func(v any) error
+	// Copy reports whether a value that was read under a key is of a copy that is less than
+	// the entity, and so a part, too. Nil means that there is none.
+	Copy func(v any, pk, sk string) bool
 }

@@ -29,6 +29,8 @@
 //	entity, n, ok := model.Find(item)
 //	all, err := entity.Keys(item)
 //
+// [ClaimOwner] says which entity owns a claim of package repo.
+//
 // [CloudFormation] and [Terraform] write the table itself, from the schema that
 // the program uses, so that the deployed table and the program agree.
 //

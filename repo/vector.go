@@ -1,0 +1,163 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+)
+
+// The vector of an entity is a field of T, and its main item alone has it: a copy would be
+// in the vector index, too. So a copy is less than the entity, and a value that was read
+// through one is marked as a part, as are the values that a search finds.
+
+// vectorsOf returns the vector indexes of a schema that an entity is in.
+func (e *description) vectorsOf(spec schema.Table) (all []schema.VectorIndex) {
+	fields, known := item.Attributes(e.typ)
+	for _, x := range spec.Vectors {
+		if !known || slices.Contains(fields, x.Attribute) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// vectorProblems adds why the entity cannot be in a vector index, or not be searched.
+func (e *description) vectorProblems(p *problems, spec schema.Table, fields []string, known bool) {
+	for _, x := range e.vectorsOf(spec) {
+		for _, name := range []string{spec.Type, spec.TTL} {
+			if name != "" && !x.Holds(spec, name) {
+				p.add("vector index %q: does not hold attribute %q, by which a search tells what it finds", x.Name, name)
+			}
+		}
+		if !known {
+			continue
+		}
+		if f, kind := item.FieldKind(e.typ, x.Attribute); kind != item.L && kind != 0 {
+			p.add("vector index %q: attribute %q: a %v is no list of numbers", x.Name, x.Attribute, f)
+		}
+		for _, a := range append([]schema.Attribute{x.Partition}, x.Filters...) {
+			switch {
+			case a.Name == "", a.Name == spec.PK, a.Name == spec.SK, a.Name == spec.Type, slices.Contains(e.mainIndexAttributes(spec), a.Name):
+			case slices.Contains(fields, a.Name):
+				if problem := checkPart(e.typ, a); problem != "" {
+					p.add("vector index %q: attribute %q: %s", x.Name, a.Name, problem)
+				}
+			case a == x.Partition:
+				p.add("vector index %q: %v has no attribute %q, which divides the index", x.Name, e.typ, a.Name)
+			}
+		}
+	}
+}
+
+// mainIndexAttributes returns the key attributes of the indexes that the main item declares.
+func (e *description) mainIndexAttributes(spec schema.Table) (names []string) {
+	for _, x := range spec.Indexes {
+		if _, declared := e.Indexes[x.Name]; declared {
+			names = append(names, x.PK, x.SK)
+		}
+	}
+	return names
+}
+
+// withoutVectors returns the changes of a copy: without those of vectors. An older release
+// may have given the copy one.
+func (c *core) withoutVectors(d diff) diff {
+	if len(c.vectors) == 0 {
+		return d
+	}
+	d = diff{set: maps.Clone(d.set), remove: slices.Clone(d.remove)}
+	for _, x := range c.vectors {
+		delete(d.set, x.Attribute)
+		if !slices.Contains(d.remove, x.Attribute) {
+			d.remove = append(d.remove, x.Attribute)
+		}
+	}
+	return d
+}
+
+// withPartitions returns the changes of the main item with the partition of each vector that
+// they set: package table refuses a vector without.
+func (p *planner) withPartitions(d diff) diff {
+	for _, x := range p.vectors {
+		name := x.Partition.Name
+		if d.set[x.Attribute] == nil || name == "" || name == p.schema.PK || name == p.schema.SK || d.set[name] != nil || slices.Contains(d.remove, name) {
+			continue
+		}
+		stored := p.was.raw.Attributes(func(n []byte) bool { return string(n) == name })[name]
+		if stored != nil {
+			d.set = maps.Clone(d.set) // copies may share it
+			d.set[name] = stored
+		}
+	}
+	return d
+}
+
+// isCopy reports whether a value was made of a copy: the entity gives another main key than
+// the one that it was read under.
+func (c *core) isCopy(v any, pk, sk string) bool {
+	switch of := v.(type) {
+	case *table.Item:
+		v = of
+	case *map[string]types.AttributeValue:
+		v = (*table.Item)(of)
+	}
+	if attributes, is := v.(*table.Item); is {
+		decoded, err := c.entity.decode(item.RawOf(*attributes))
+		if err != nil {
+			return false
+		}
+		v = decoded
+	}
+	return reflect.TypeOf(v) == reflect.PointerTo(c.entity.typ) && c.entity.Key(v) != keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
+}
+
+// Search finds the entities whose vectors are nearest to one, the nearest first: see
+// [table.SearchVectors]. The vector is a field of T, a []float32 or []float64, under the
+// attribute of a vector index of the schema.
+//
+// The values are parts of entities, since DynamoDB leaves the vector out: see
+// [Repo.Project]. Read the whole ones by their keys, or use [Repo.Update]. Copies that an
+// earlier release has stored with the vector are dropped, if the index holds what their
+// keys are made of.
+func (r *Repo[T]) Search(ctx context.Context, s table.Search) ([]table.Match[T], table.Stats, error) {
+	c := &r.core
+	if err := c.checkSearch(s); err != nil {
+		return nil, table.Stats{}, c.fail("Search", keys.Key{}, err)
+	}
+	matches, stats, err := table.SearchVectors[T](ctx, c.reads, s)
+	if err != nil || len(c.items) == 1 && len(c.entity.FormerCopies) == 0 {
+		return matches, stats, err
+	}
+	matches = slices.DeleteFunc(matches, func(m table.Match[T]) bool { return c.isOldCopy(&m.Item, m.Key) })
+	stats.Items = len(matches)
+	return matches, stats, nil
+}
+
+// checkSearch reports a search of an index that the entity is not in, and attributes that T
+// does not have.
+func (c *core) checkSearch(s table.Search) error {
+	i := slices.IndexFunc(c.schema.Vectors, func(x schema.VectorIndex) bool { return x.Name == s.Index })
+	if i >= 0 && !slices.ContainsFunc(c.vectors, func(x schema.VectorIndex) bool { return x.Name == s.Index }) {
+		return fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(c.schema.Vectors[i].Attribute))
+	}
+	project := s.Project
+	if len(project) == 0 {
+		project = c.project
+	}
+	return c.checkQuery(table.Query{Project: project})
+}
+
+// isOldCopy reports whether the item of a value is a copy. Of a part it may be unknown.
+func (c *core) isOldCopy(v any, key keys.Key) bool {
+	all := c.keysOf(v)
+	return key != all[0] && (slices.Contains(all[1:], key) || slices.Contains(keysBy(c.entity.FormerCopies, v), key))
+}

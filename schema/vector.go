@@ -1,0 +1,294 @@
+package schema
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/response"
+)
+
+// VectorIndex describes an index that is searched by similarity. An item is in it if it
+// has the vector and, where the index has a Partition, that attribute. Reads by
+// table.SearchVectors alone use it.
+//
+// AWS: "Requirements and limitations" of vector search, Amazon DynamoDB Developer Guide.
+type VectorIndex struct {
+	// Name is the index's name. No other index of the table has it.
+	Name string `json:"name"`
+	// Attribute is the name of the attribute with the vector, a list of Dimensions numbers.
+	// The index keeps them as 32-bit floating point numbers. All indexes of one attribute
+	// have the same Dimensions.
+	Attribute string `json:"attribute"`
+	// Dimensions is how many numbers a vector has: 1 to 4,096.
+	Dimensions int `json:"dimensions"`
+	// Distance is how two vectors are compared: COSINE by default, EUCLIDEAN or
+	// DOT_PRODUCT.
+	Distance types.VectorDistanceFunction `json:"distance,omitzero"`
+	// Partition is the attribute that divides the index, such as one with the tenant. A
+	// search is of one value of it, and finds no item that has another one. Without a
+	// Partition every search is of the whole index.
+	Partition Attribute `json:"partition,omitzero"`
+	// Filters are attributes whose values a search can ask for: 18 at most. An item
+	// without one of them is in the index, and matches no value of it.
+	Filters []Attribute `json:"filters,omitempty"`
+	// Projection says which attributes a search returns; all by default, but for the
+	// vector. The keys of the table, Partition and Filters are always among them.
+	Projection types.ProjectionType `json:"projection,omitzero"`
+	// Include names the attributes that an INCLUDE projection holds in addition.
+	Include []string `json:"include,omitempty"`
+}
+
+// Limits of vector indexes. AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer
+// Guide.
+const (
+	maxVectorIndexes = 5
+	maxDimensions    = 4096
+	maxVectorFilters = 18
+)
+
+// searched returns the attributes that a search can name: Partition, if there is one, and
+// Filters.
+func (x VectorIndex) searched() []Attribute {
+	if x.Partition.Name == "" {
+		return x.Filters
+	}
+	return slices.Concat([]Attribute{x.Partition}, x.Filters)
+}
+
+// Holds reports whether items in the index have an attribute if those of the table with
+// this schema do. The vector is not among what a search returns unless it is asked for.
+func (x VectorIndex) Holds(t Table, attribute string) bool {
+	return x.Projection == types.ProjectionTypeAll || attribute == x.Attribute ||
+		slices.Contains(x.Include, attribute) || attribute == t.PK || attribute == t.SK ||
+		slices.ContainsFunc(x.searched(), func(a Attribute) bool { return a.Name == attribute })
+}
+
+func (x VectorIndex) withDefaults() VectorIndex {
+	x.Distance = cmp.Or(x.Distance, types.VectorDistanceFunctionCosine)
+	x.Projection = cmp.Or(x.Projection, types.ProjectionTypeAll)
+	x.Include = slices.Clone(x.Include)
+	x.Filters = withTypes(x.Filters)
+	if x.Partition.Name != "" {
+		x.Partition.Type = cmp.Or(x.Partition.Type, types.ScalarAttributeTypeS)
+	}
+	return x
+}
+
+// vectorProblems lists what is wrong with the vector indexes. names are those of the other
+// indexes, and definitions the types of their key attributes.
+func (t Table) vectorProblems(names map[string]bool) []string {
+	var problems []string
+	if n := len(t.Vectors); n > maxVectorIndexes {
+		problems = append(problems, fmt.Sprintf("Vectors: are %d, DynamoDB allows %d", n, maxVectorIndexes))
+	}
+	if len(t.Vectors) > 0 && t.BillingMode == types.BillingModeProvisioned {
+		problems = append(problems, "Vectors: need the billing mode PAY_PER_REQUEST")
+	}
+	dimensions := map[string]int{}
+	for i, x := range t.Vectors {
+		where := fmt.Sprintf("Vectors[%d]", i)
+		bad := func(format string, args ...any) { problems = append(problems, where+fmt.Sprintf(format, args...)) }
+		if !tableName(x.Name) {
+			bad(".Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", x.Name)
+		}
+		if names[x.Name] {
+			bad(".Name: %q is used twice", x.Name)
+		}
+		names[x.Name] = true
+		if n := x.Dimensions; n < 1 || n > maxDimensions {
+			bad(".Dimensions: %d is not 1 to %d", n, maxDimensions)
+		}
+		if other, there := dimensions[x.Attribute]; there && other != x.Dimensions {
+			bad(".Dimensions: %d, and another index of %q has %d", x.Dimensions, x.Attribute, other)
+		}
+		dimensions[x.Attribute] = x.Dimensions
+		problems = append(problems, x.problems(where, t)...)
+	}
+	return problems
+}
+
+// problems lists what is wrong with the attributes of x as an index of t.
+func (x VectorIndex) problems(where string, t Table) []string {
+	var problems []string
+	bad := func(format string, args ...any) { problems = append(problems, where+fmt.Sprintf(format, args...)) }
+	problems = oneOf(problems, where+".Distance", x.Distance, x.Distance.Values())
+	switch definitions, _ := t.attributeTypes(); {
+	case x.Attribute == "" || !attributeName(x.Attribute):
+		bad(".Attribute: %q is not UTF-8 of 1 to %d characters", x.Attribute, maxAttributeName)
+	case definitions[x.Attribute] != "":
+		bad(".Attribute: %q is a key of the table or of an index, or a search is for its value", x.Attribute)
+	case slices.Contains([]string{t.Type, t.TTL, t.Shape, t.ShapeFrom(), t.ShapeAt()}, x.Attribute):
+		bad(".Attribute: %q is the TTL, type or shape attribute too", x.Attribute)
+	}
+	if x.Partition.Name == "" && x.Partition.Type != "" {
+		bad(".Partition: has a type and no name")
+	}
+	if n := len(x.Filters); n > maxVectorFilters {
+		bad(".Filters: are %d, DynamoDB allows %d", n, maxVectorFilters)
+	}
+	for i, a := range x.Filters {
+		switch {
+		case a.Name == "":
+			bad(".Filters[%d].Name: is empty", i)
+		case a.Name == x.Partition.Name, slices.ContainsFunc(x.Filters[:i], func(other Attribute) bool { return other.Name == a.Name }):
+			bad(".Filters[%d].Name: %q is there already", i, a.Name)
+		}
+	}
+	return append(problems, projectionProblems(where, x.Projection, x.Include)...)
+}
+
+// input is the index in a request that creates the table.
+func (x VectorIndex) input() types.VectorIndex {
+	v := types.VectorIndex{
+		IndexName: aws.String(x.Name), VectorAttribute: &types.VectorAttributeDefinition{AttributeName: aws.String(x.Attribute)},
+		Dimensions: aws.Int64(int64(x.Dimensions)), DistanceFunction: x.Distance,
+		Projection: &types.Projection{ProjectionType: x.Projection, NonKeyAttributes: x.Include},
+	}
+	for _, a := range x.searched() {
+		role := types.SearchSchemaElementTypeInlineFilter
+		if a == x.Partition {
+			role = types.SearchSchemaElementTypeHash
+		}
+		v.SearchSchema = append(v.SearchSchema, types.SearchSchemaElement{AttributeName: aws.String(a.Name), SearchSchemaElementType: role})
+	}
+	return v
+}
+
+// vectorDifferences compares the vector indexes.
+func (i *inspector) vectorDifferences() []difference {
+	var all []difference
+	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
+	live := map[string]layout{}
+	for _, x := range i.have.VectorIndexes {
+		live[aws.ToString(x.IndexName)] = layout{
+			vectorText(x.VectorAttribute, x.Dimensions, x.DistanceFunction, x.SearchSchema, haveTypes),
+			projectionText(x.Projection), statusText(x.IndexStatus, x.Backfilling),
+		}
+	}
+	for _, x := range i.want.VectorIndexes {
+		name := *x.IndexName
+		h, ok := live[name]
+		delete(live, name)
+		if !ok {
+			all = append(all, i.missingVectorIndex(x))
+			continue
+		}
+		all = append(all, h.pending("vector index "+name, name)...)
+		w := layout{keys: vectorText(x.VectorAttribute, x.Dimensions, x.DistanceFunction, x.SearchSchema, wantTypes), projection: projectionText(x.Projection)}
+		all = append(all, w.differences("vector index "+name, name, handIndex, h)...)
+	}
+	return append(all, unknownIndexes("vector", live)...)
+}
+
+// vectorText says in words what a vector index is.
+func vectorText(
+	attribute *types.VectorAttributeDefinition, dimensions *int64, distance types.VectorDistanceFunction,
+	elements []types.SearchSchemaElement, attributes map[string]types.ScalarAttributeType,
+) string {
+	text := "none"
+	if attribute != nil {
+		text = fmt.Sprintf("%s of %d by %s", aws.ToString(attribute.AttributeName), aws.ToInt64(dimensions), distance)
+	}
+	var filters []string
+	for _, e := range elements {
+		name := aws.ToString(e.AttributeName)
+		filters = append(filters, fmt.Sprintf(" and %s %s (%s)", e.SearchSchemaElementType, name, attributes[name]))
+	}
+	slices.Sort(filters) // whose order has no meaning
+	for _, f := range filters {
+		text += f
+	}
+	return text
+}
+
+// missingVectorIndex is the difference of a vector index that the live table lacks.
+func (i *inspector) missingVectorIndex(x types.VectorIndex) difference {
+	name := *x.IndexName
+	d := difference{Change: Change{Difference: "vector index " + name + ": is missing"}, index: name}
+	if billingMode(i.have) == types.BillingModeProvisioned {
+		d.kind, d.Action = byHand, "make the table on demand: DynamoDB has vector indexes of no other"
+		return d
+	}
+	var names []string
+	for _, e := range x.SearchSchema {
+		names = append(names, *e.AttributeName)
+	}
+	attributes, ok := i.definitions(names, &d)
+	if !ok {
+		return d
+	}
+	d.Action = vectorAddition(i.have)
+	d.update, d.request = true, i.updateTable(&dynamodb.UpdateTableInput{
+		AttributeDefinitions: attributes,
+		VectorIndexUpdates: []types.VectorIndexUpdate{{Create: &types.CreateVectorIndexAction{
+			IndexName: x.IndexName, VectorAttribute: x.VectorAttribute, Dimensions: x.Dimensions, DistanceFunction: x.DistanceFunction,
+			SearchSchema: x.SearchSchema, Projection: x.Projection,
+		}}},
+	})
+	return d
+}
+
+// vectorAddition says what adding a vector index to the table takes. DynamoDB charges the
+// bytes that it writes to vector indexes, and no write units for them.
+func vectorAddition(have *types.TableDescription) string {
+	items := aws.ToInt64(have.ItemCount)
+	if items < 1 {
+		return "add it; DynamoDB charges by the bytes that it writes, and how many is not known until it counts, about every 6 hours"
+	}
+	return fmt.Sprintf("add it; DynamoDB charges by the bytes that it writes, which are those of the vectors and projections of at most %d items, "+
+		"by its count, which is up to about 6 hours old", items)
+}
+
+// searchDifferences are the vector indexes that take no searches yet: the description of a
+// table can be ahead of them.
+func (e *ensuring) searchDifferences(ctx context.Context) (all []difference, err error) {
+	client, ok := e.client.(interface {
+		SearchVectors(context.Context, *dynamodb.SearchVectorsInput, ...func(*dynamodb.Options)) (*dynamodb.SearchVectorsOutput, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	for _, x := range e.schema.WithDefaults().Vectors {
+		if e.searched[x.Name] {
+			continue
+		}
+		_, err := client.SearchVectors(ctx, x.probe(e.schema.Name), response.Limit)
+		switch api, _ := response.Of(err); {
+		case err == nil:
+			e.searched[x.Name] = true
+		case api != nil && api.ErrorCode() == "ValidationException": // that it is not there, or not filled
+			all = append(all, differs(x.Name, byEnsure, "wait until it takes searches", "vector index %s: takes no searches yet", x.Name))
+		default:
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// probe is a search of the index that is valid.
+func (x VectorIndex) probe(table string) *dynamodb.SearchVectorsInput {
+	number := &types.AttributeValueMemberN{Value: "1"}
+	in := &dynamodb.SearchVectorsInput{
+		TableName: aws.String(table), IndexName: aws.String(x.Name), TopK: aws.Int32(1),
+		SearchVector: slices.Repeat([]types.AttributeValue{number}, x.Dimensions),
+	}
+	var of types.AttributeValue = number
+	switch x.Partition.Type {
+	case "":
+		return in
+	case types.ScalarAttributeTypeS:
+		of = &types.AttributeValueMemberS{Value: "1"}
+	case types.ScalarAttributeTypeB:
+		of = &types.AttributeValueMemberB{Value: []byte("1")}
+	}
+	in.SearchConditionExpression = aws.String("#partition = :partition")
+	in.ExpressionAttributeNames = map[string]string{"#partition": x.Partition.Name}
+	in.ExpressionAttributeValues = map[string]types.AttributeValue{":partition": of}
+	return in
+}

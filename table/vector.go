@@ -1,0 +1,90 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/schema"
+)
+
+// vectorIndex returns the vector index of that name.
+func (t *Table) vectorIndex(name string) (x schema.VectorIndex, ok bool) {
+	i := slices.IndexFunc(t.schema.Vectors, func(x schema.VectorIndex) bool { return x.Name == name })
+	if i < 0 {
+		return x, false
+	}
+	return t.schema.Vectors[i], true
+}
+
+// vectorsFault returns why a vector index cannot have one of the vectors.
+func (t *Table) vectorsFault(attributes Item) *fault {
+	for _, x := range t.schema.Vectors {
+		if vector, there := attributes[x.Attribute]; there {
+			if f := faultIn(x, vector); f != nil {
+				return f.in(x.Attribute)
+			}
+		}
+	}
+	return nil
+}
+
+// vectorFault is vectorsFault of a whole item, which can also be missing from an index in
+// silence.
+func (t *Table) vectorFault(attributes Item) *fault {
+	for _, x := range t.schema.Vectors {
+		if p := x.Partition.Name; p != "" && attributes[x.Attribute] != nil && attributes[p] == nil {
+			return broken(fmt.Sprintf("is the partition of vector index %s and is missing, so no search would find the vector in %q", x.Name, x.Attribute)).in(p)
+		}
+	}
+	return t.vectorsFault(attributes)
+}
+
+// faultIn returns why a value cannot be a vector of the index.
+func faultIn(x schema.VectorIndex, vector types.AttributeValue) *fault {
+	p := item.PartsOf(vector)
+	if p.Kind != item.L || len(p.List) != x.Dimensions {
+		return broken(fmt.Sprintf("is a vector of index %s and must be a list of %d numbers", x.Name, x.Dimensions))
+	}
+	for i, e := range p.List {
+		n, ok := e.(*types.AttributeValueMemberN)
+		if !ok || n == nil || !fitsFloat32(n.Value) {
+			return broken(fmt.Sprintf("is in a vector of index %s and must be a number of 32 bits", x.Name)).in(fmt.Sprintf("[%d]", i))
+		}
+	}
+	return nil
+}
+
+// fitsFloat32 reports whether a number that DynamoDB can store is one that a vector can have.
+func fitsFloat32(number string) bool {
+	if len(number) <= maxPlainFloat && !strings.ContainsAny(number, "eE") {
+		return true // it is less than 1e38
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	return err == nil && math.Abs(f) <= math.MaxFloat32
+}
+
+const maxPlainFloat = 38
+
+// patchFault returns why an update would leave a vector behind that no search finds: it sets
+// the vector and not the partition, or removes the partition and not the vector.
+func (t *Table) patchFault(sets, removes func(attribute string) bool) *fault {
+	for _, x := range t.schema.Vectors {
+		p := x.Partition.Name
+		switch {
+		case p == "" || p == t.schema.PK || p == t.schema.SK: // which every item has
+		case sets(x.Attribute) && !sets(p):
+			return broken(fmt.Sprintf("is the partition of vector index %s, and an update that sets the vector in %q sets it, too: "+
+				"no search would find an item without it", x.Name, x.Attribute)).in(p)
+		case removes(p) && !removes(x.Attribute):
+			return broken(fmt.Sprintf("is the partition of vector index %s, and an update that removes it removes the vector in %q, too: "+
+				"no search would find it", x.Name, x.Attribute)).in(p)
+		}
+	}
+	return nil
+}
