@@ -13,6 +13,7 @@
 //	cursor      look into a page token
 //	get         print an item
 //	query       print the items of a partition of the table or an index
+//	search      print the items of a vector index that are nearest to an item
 //	count       count the items of a partition, or of a table
 //	hot         find the partitions with the most items, or writes
 //	put         store an item, after a look at the difference

@@ -100,7 +100,7 @@ func layout(spec schema.Table) schema.Table {
 	}
 	return schema.Table{
 		Name: spec.Name, PK: spec.PK, SK: spec.SK, SimpleKey: spec.SimpleKey,
-		PKType: spec.PKType, SKType: spec.SKType, Type: spec.Type, Shape: spec.Shape, TTL: spec.TTL, Indexes: indexes,
+		PKType: spec.PKType, SKType: spec.SKType, Type: spec.Type, Shape: spec.Shape, TTL: spec.TTL, Indexes: indexes, Vectors: spec.Vectors,
 	}
 }
 

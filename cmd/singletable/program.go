@@ -70,6 +70,7 @@ func commands() []command {
 		{"cursor", "look into a page token: key, issue time, expiry, position", (*program).cursor},
 		{"get", "print an item", (*program).get},
 		{"query", "print the items of a partition of the table or an index", (*program).query},
+		{"search", "print the items of a vector index that are nearest to an item or a vector", (*program).search},
 		{"count", "count the items of a partition, or of a table", (*program).count},
 		{"hot", "find the partitions with the most items, or writes", (*program).hot},
 		{"put", "store an item, after a look at the difference", (*program).put},

@@ -181,6 +181,7 @@ func TestTheJSONSchemaHasAllMembers(t *testing.T) {
 		"throughput":   {spec.Defs["throughput"], reflect.TypeFor[schema.Throughput]()},
 		"attribute":    {spec.Defs["attribute"], reflect.TypeFor[schema.Attribute]()},
 		"index":        {spec.Defs["index"], reflect.TypeFor[schema.Index]()},
+		"vectorIndex":  {spec.Defs["vectorIndex"], reflect.TypeFor[schema.VectorIndex]()},
 		"entity":       {spec.Defs["entity"], reflect.TypeFor[tablemodel.Entity]()},
 		"pattern":      {spec.Defs["pattern"], reflect.TypeFor[tablemodel.Pattern]()},
 		"indexPattern": {spec.Defs["indexPattern"], reflect.TypeFor[tablemodel.Pattern]()},
@@ -214,14 +215,15 @@ func TestTheJSONSchemaHasAllMembers(t *testing.T) {
 			t.Errorf("%s: allows other members", name)
 		}
 	}
-	if got := len(spec.Defs); got != 10 {
-		t.Errorf("%d definitions, of which the test knows 10", got)
+	if got := len(spec.Defs); got != 11 {
+		t.Errorf("%d definitions, of which the test knows 11", got)
 	}
 	for name, tt := range map[string]struct{ want, got []string }{
 		"keyType":     {values(types.ScalarAttributeType("").Values()), spec.Defs["keyType"].Enum},
 		"stream":      {values(types.StreamViewType("").Values()), spec.Properties["stream"].Enum},
 		"billingMode": {values(types.BillingMode("").Values()), spec.Properties["billingMode"].Enum},
 		"tableClass":  {values(types.TableClass("").Values()), spec.Properties["tableClass"].Enum},
+		"distance":    {values(types.VectorDistanceFunction("").Values()), spec.Defs["vectorIndex"].Properties["distance"].Enum},
 		"projection":  {values(types.ProjectionType("").Values()), spec.Defs["index"].Properties["projection"].Enum},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {

@@ -2,6 +2,7 @@ package tablemodel
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -22,9 +23,13 @@ import (
 // several attributes are key_schema. That and warm throughput need a recent version.
 //
 // A schema that is invalid is a [*table.Error] that matches
-// [table.ErrInvalid].
+// [table.ErrInvalid]. So is one with vector indexes, which the provider's resource does not
+// have: give it a schema without them, and let [schema.Table.Ensure] add them.
 func Terraform(spec schema.Table) ([]byte, error) {
 	in, err := spec.CreateTableInput()
+	if err == nil && len(spec.Vectors) > 0 {
+		err = fmt.Errorf("%w: Vectors: aws_dynamodb_table has no vector indexes; give Terraform the schema without them, and let Ensure add them", table.ErrInvalid)
+	}
 	if err != nil {
 		return nil, &table.Error{Op: "Terraform", Table: spec.Name, Err: err}
 	}

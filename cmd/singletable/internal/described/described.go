@@ -107,7 +107,40 @@ func Schema(name string, t *types.TableDescription, kind, ttl string) (spec sche
 		x.Local, x.PK, x.PKType = true, "", "" // It has the partition key of the table.
 		spec.Indexes = append(spec.Indexes, x)
 	}
+	for _, v := range t.VectorIndexes {
+		if v.IndexStatus == types.IndexStatusDeleting {
+			omitted = append(omitted, fmt.Sprintf("vector index %s, which is DELETING", aws.ToString(v.IndexName)))
+			continue
+		}
+		spec.Vectors = append(spec.Vectors, describedVectors(v, kinds))
+	}
 	return spec, omitted, nil
+}
+
+// describedVectors returns a vector index of a schema.
+func describedVectors(v types.VectorIndexDescription, kinds map[string]types.ScalarAttributeType) schema.VectorIndex {
+	x := schema.VectorIndex{Name: aws.ToString(v.IndexName), Dimensions: int(aws.ToInt64(v.Dimensions))}
+	if v.VectorAttribute != nil {
+		x.Attribute = aws.ToString(v.VectorAttribute.AttributeName)
+	}
+	if v.DistanceFunction != types.VectorDistanceFunctionCosine {
+		x.Distance = v.DistanceFunction
+	}
+	for _, e := range v.SearchSchema {
+		a := schema.Attribute{Name: aws.ToString(e.AttributeName)}
+		if kinds[a.Name] != types.ScalarAttributeTypeS {
+			a.Type = kinds[a.Name]
+		}
+		if e.SearchSchemaElementType == types.SearchSchemaElementTypeHash {
+			x.Partition = a
+		} else {
+			x.Filters = append(x.Filters, a)
+		}
+	}
+	if p := v.Projection; p != nil && p.ProjectionType != types.ProjectionTypeAll {
+		x.Projection, x.Include = p.ProjectionType, p.NonKeyAttributes
+	}
+	return x
 }
 
 // describedIndex returns a global index of a schema. Its keys are PKs and SKs if they have
