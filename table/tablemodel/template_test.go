@@ -78,7 +78,8 @@ func compareRequests(t *testing.T, what string, want, got *dynamodb.CreateTableI
 	t.Helper()
 	unexported := cmpopts.IgnoreUnexported(dynamodb.CreateTableInput{}, types.AttributeDefinition{},
 		types.KeySchemaElement{}, types.GlobalSecondaryIndex{}, types.LocalSecondaryIndex{}, types.Projection{},
-		types.StreamSpecification{}, types.ProvisionedThroughput{}, types.WarmThroughput{}, types.Tag{})
+		types.StreamSpecification{}, types.ProvisionedThroughput{}, types.WarmThroughput{}, types.Tag{},
+		types.VectorIndex{}, types.VectorAttributeDefinition{}, types.SearchSchemaElement{})
 	if diff := cmp.Diff(want, got, unexported); diff != "" {
 		t.Errorf("%s (-schema +output):\n%s", what, diff)
 	}
@@ -105,6 +106,20 @@ func TestTheCloudFormationTableMatchesTheSchema(t *testing.T) {
 		if got.DeletionPolicy != policy || got.UpdateReplacePolicy != policy {
 			t.Errorf("%s: policies %q and %q, want %q", name, got.DeletionPolicy, got.UpdateReplacePolicy, policy)
 		}
+	}
+}
+
+func TestTemplatesWithVectors(t *testing.T) {
+	t.Parallel()
+	spec := schema.Table{Name: "Products", Vectors: []schema.VectorIndex{{
+		Name: "byText", Attribute: "embedding", Dimensions: 3, Partition: schema.Attribute{Name: "tenant"},
+		Filters: []schema.Attribute{{Name: "stars", Type: "N"}}, Projection: "INCLUDE", Include: []string{"name"},
+	}}}
+	want := expect.Value(spec.CreateTableInput())(t)
+	got := readTemplate(t, spec)
+	compareRequests(t, "CloudFormation", want, &got.Properties.CreateTableInput)
+	if _, err := tablemodel.Terraform(spec); !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "Vectors: ") {
+		t.Errorf("Terraform: %v", err)
 	}
 }
 
