@@ -20,16 +20,8 @@ import (
 // one. Its owner guards it: the main item, which is in each transaction that changes a claim,
 // has the revision. So a claim that stays is not written, whatever else changes.
 
-// The attributes of a claim that hold the key of its owner's main item.
-const (
-	ownerPK = "ownerPK"
-	ownerSK = "ownerSK"
-)
-
-const claimSuffix = " claim"
-
 // claimType is the type of the entity's claims, and their name in errors.
-func (c *core) claimType() string { return c.entity.Type + claimSuffix }
+func (c *core) claimType() string { return c.entity.Type + item.ClaimSuffix }
 
 // claimProblems adds what keeps an entity from having claims.
 func (e *description) claimProblems(p *problems, spec schema.Table) {
@@ -46,7 +38,7 @@ func (e *description) claimProblems(p *problems, spec schema.Table) {
 			used = append(used, a.Name)
 		}
 	}
-	for _, name := range []string{ownerPK, ownerSK} {
+	for _, name := range []string{item.OwnerPK, item.OwnerSK} {
 		if slices.Contains(used, name) {
 			p.add("Claims: attribute %q of claims has another use in the schema", name)
 		}
@@ -72,9 +64,9 @@ func (c *core) ownerAttributes(owner keys.Key) (table.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	attributes := table.Item{ownerPK: of[c.schema.PK]}
+	attributes := table.Item{item.OwnerPK: of[c.schema.PK]}
 	if c.schema.SK != "" {
-		attributes[ownerSK] = of[c.schema.SK]
+		attributes[item.OwnerSK] = of[c.schema.SK]
 	}
 	return attributes, nil
 }
@@ -107,9 +99,9 @@ func (c *core) isOwnedBy(owner keys.Key, attributes table.Item) bool {
 
 // ownerIn returns the key of the main item that owns a claim.
 func (c *core) ownerIn(claim table.Item) keys.Key {
-	of := table.Item{c.schema.PK: claim[ownerPK]}
+	of := table.Item{c.schema.PK: claim[item.OwnerPK]}
 	if c.schema.SK != "" {
-		of[c.schema.SK] = claim[ownerSK]
+		of[c.schema.SK] = claim[item.OwnerSK]
 	}
 	return c.table.KeyOf("", of)
 }
@@ -128,9 +120,9 @@ func (c *core) guardClaim(op table.Op, s step) table.Op {
 	if err != nil { // so it owns nothing
 		return c.refused(err)[0]
 	}
-	mine := item.Name(ownerPK).Equal(expression.Value(owned[ownerPK]))
+	mine := item.Name(item.OwnerPK).Equal(expression.Value(owned[item.OwnerPK]))
 	if c.schema.SK != "" {
-		mine = mine.And(item.Name(ownerSK).Equal(expression.Value(owned[ownerSK])))
+		mine = mine.And(item.Name(item.OwnerSK).Equal(expression.Value(owned[item.OwnerSK])))
 	}
 	if s.gone {
 		mine = item.Name(c.schema.PK).AttributeNotExists().Or(mine)

@@ -53,3 +53,22 @@ func TestClaimOwner(t *testing.T) {
 		}
 	}
 }
+
+// A claim and its owner can have the same sort key, which is no attribute then.
+func TestInferOfClaims(t *testing.T) {
+	t.Parallel()
+	str := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	for kind, want := range map[string]tablemodel.Pattern{
+		"USER claim": {PK: "EMAIL#{1}", SK: "METADATA"}, "USER": {PK: "EMAIL#{1}", SK: "{ownerSK}"},
+	} {
+		m, err := tablemodel.Infer(schema.Table{Name: "Table"}, []table.Item{{
+			"pk": str("EMAIL#a@example.com"), "sk": str("METADATA"), "entityType": str(kind), "ownerPK": str("USER#a"), "ownerSK": str("METADATA"),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Entities[0].Items; len(got) != 1 || got[0].PK != want.PK || got[0].SK != want.SK {
+			t.Errorf("%s: %+v, want %+v", kind, got, want)
+		}
+	}
+}

@@ -29,7 +29,8 @@ import (
 //     only if all samples share them, in at least two partitions that differ in more
 //     than a number.
 //   - {name}, if it equals an attribute in all samples: see [Pattern]. Of several
-//     attributes, it is one whose name resembles the prefix, then the shortest.
+//     attributes, it is one whose name resembles the prefix, then the shortest. In the
+//     key of a claim it is not the key of the owner: see [ClaimOwner].
 //   - {1}, {2} and so on otherwise, as the number of a shard.
 //
 // The main item of an entity is the pattern with keys in indexes, which package repo
@@ -69,6 +70,7 @@ func (l layout) entities() []Entity {
 func (l layout) entity(kind string, items []table.Item) Entity {
 	e := Entity{Type: kind, Version: l.version(items)}
 	in := inference{layout: l, kind: kind}
+	_, _, in.claims = ClaimOwner(l.schema, items[0])
 	base := l.views[0]
 	var forms [][]table.Item
 	position := map[string]int{}
@@ -150,6 +152,9 @@ type inference struct {
 	kind string
 	// alone means that all items of the entity are of one pattern.
 	alone bool
+	// claims means that the items are claims: an attribute that holds the key of the owner
+	// is no part of their own.
+	claims bool
 }
 
 // keyPattern infers the patterns of a partition key and a sort key. of returns the
@@ -314,7 +319,7 @@ func (in inference) attribute(texts []string, samples []table.Item, near string,
 // equal returns the form in which an attribute equals the texts in all samples.
 func (in inference) equal(name string, texts []string, samples []table.Item, kind types.ScalarAttributeType) (segment, bool) {
 	own := []string{in.schema.PK, in.schema.SK, in.schema.Type, in.schema.Shape, in.schema.Shape + "From"}
-	if slices.Contains(own, name) || !nameable(name) {
+	if slices.Contains(own, name) || !nameable(name) || in.claims && (name == item.OwnerPK || name == item.OwnerSK) {
 		return segment{}, false
 	}
 	forms := []string{formPlain}
