@@ -62,7 +62,7 @@ func faultIn(x schema.VectorIndex, vector types.AttributeValue) *fault {
 
 // fitsFloat32 reports whether a number that DynamoDB can store is one that a vector can have.
 func fitsFloat32(number string) bool {
-	if len(number) <= maxPlainFloat && !strings.ContainsAny(number, "eE") {
+	if len(number) <= maxPlainFloat && strings.IndexByte(number, 'e') < 0 && strings.IndexByte(number, 'E') < 0 {
 		return true // it is less than 1e38
 	}
 	f, err := strconv.ParseFloat(number, 64)
