@@ -94,9 +94,9 @@ func TestHostileItems(t *testing.T) {
 	e := startEngine(t, "")
 	e.do(t, `{"name":"Hostile","indexes":[{"name":"GSI1","pk":"gsi1pk","sk":"gsi1sk"}]}`, "ensure", "-")
 	var items strings.Builder
-	for i, kind := range []string{attack, "ORDER", "__proto__"} {
+	for i, kind := range []string{attack, "ORDER", "__proto__", attack + " claim"} {
 		key := fmt.Sprintf("%s#%d", attack, i)
-		fmt.Fprintf(&items, `{"Item":{"pk":{"S":%[1]s},"sk":{"S":%[1]s},"gsi1pk":{"S":%[1]s},"gsi1sk":{"S":%[1]s},"entityType":{"S":%[2]s},%[1]s:{"S":%[1]s},`+
+		fmt.Fprintf(&items, `{"Item":{"pk":{"S":%[1]s},"sk":{"S":%[1]s},"gsi1pk":{"S":%[1]s},"gsi1sk":{"S":%[1]s},"entityType":{"S":%[2]s},"ownerPK":{"S":%[1]s},"ownerSK":{"S":%[1]s},%[1]s:{"S":%[1]s},`+
 			`"map":{"M":{%[1]s:{"L":[{"S":%[1]s},{"SS":[%[1]s]}]}}},"long":{"S":%[3]s},"bytes":{"B":"/wA8c2NyaXB0Pg=="}}}`+"\n",
 			quote(key), quote(kind), quote(strings.Repeat(attack, 2000)))
 	}

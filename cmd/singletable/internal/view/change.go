@@ -17,7 +17,6 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // change is the page on which an item is edited, or a change of it is confirmed.
@@ -49,6 +48,7 @@ type review struct {
 	Changed bool
 	// Copies is how many other items the entity has.
 	Copies int
+	Claim  bool // The item is a claim.
 }
 
 // reviewRow is a difference.
@@ -94,7 +94,8 @@ func (s *server) edit(v *visit) (*page, error) {
 		return nil, err
 	}
 	c := s.newChange(v, v.state.table.KeyOf("", got))
-	c.Type, c.Text, c.Opened = newChip(v.state.typeOf(got)), dynamoJSON(got), edit.Seen(got)
+	of, _ := v.state.kindOf(got)
+	c.Type, c.Text, c.Opened = of.chip(), dynamoJSON(got), edit.Seen(got)
 	return c.page(), nil
 }
 
@@ -222,7 +223,7 @@ func (s *server) editor(st *state) (*edit.Editor, error) {
 			if e.Type != kind {
 				continue
 			}
-			given := slices.ContainsFunc(st.given, func(g tablemodel.Entity) bool { return g.Type == kind })
+			given := slices.ContainsFunc(st.given, named(kind))
 			if given || e.Version == "revision" {
 				return e.Version
 			}
@@ -237,8 +238,9 @@ func (c *change) review(v *visit, plan edit.Plan, remove bool) {
 	if stored == nil {
 		stored = plan.New
 	}
-	c.Type = newChip(v.state.typeOf(stored))
-	r := &review{Delete: remove, Seen: plan.Seen}
+	of, _ := v.state.kindOf(stored)
+	c.Type = of.chip()
+	r := &review{Delete: remove, Seen: plan.Seen, Claim: of.Claim}
 	show := func(a types.AttributeValue) *value {
 		if a == nil {
 			return nil
@@ -258,7 +260,7 @@ func (c *change) review(v *visit, plan edit.Plan, remove bool) {
 		r.Guarded = "It is written if all attributes are still the same. No attribute is known that counts the writes of this entity: a schema file with entities names it."
 	}
 	_, model := v.state.types()
-	if e, _, ok := model.Find(stored); ok {
+	if e, _, ok := model.Find(stored); ok && !of.Claim {
 		r.Copies = len(e.Items) - 1
 	}
 	c.Review = r

@@ -27,6 +27,9 @@ type item struct {
 	Places     []itemPlace
 	Attributes []attribute
 	Copies     *copies
+	// Owner is that of a claim, and Claims are those of another item.
+	Owner  *owner
+	Claims []link
 	// Learn is the address of the page with the copies, if too little was read to know
 	// whether there are any.
 	Learn     string
@@ -77,8 +80,9 @@ func (s *server) item(v *visit) (*page, error) {
 	}
 	st := v.state
 	k := st.table.KeyOf("", got)
+	of, owner := st.kindOf(got)
 	c := item{
-		Keys: st.keyParts(k, v.now), Type: newChip(st.typeOf(got)), Expiry: expiryOf(got, st.schema.TTL, v.now),
+		Keys: st.keyParts(k, v.now), Type: of.chip(), Expiry: expiryOf(got, st.schema.TTL, v.now),
 		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now),
 		Attributes: st.attributes(got, func(a types.AttributeValue) value { return newValue(a, longText, v.now) }),
 		JSON:       dynamoJSON(got),
@@ -101,10 +105,18 @@ func (s *server) item(v *visit) (*page, error) {
 			return nil, err
 		}
 	}
+	if of.Claim {
+		c.Owner, err = st.owner(v, of, owner)
+	} else {
+		c.Claims, err = st.claims(v, got)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if c.Copies, err = st.copies(v, got); err != nil {
 		return nil, err
 	}
-	if c.Copies == nil && !c.Type.None && !st.scanned() {
+	if c.Copies == nil && !c.Type.None && !of.Claim && !st.scanned() {
 		c.Learn = st.itemAddress("item", k, "learn", "1")
 	}
 	title := strings.Join(stored(c.Keys), " / ") + " · " + st.schema.Name
@@ -220,11 +232,11 @@ type copyCell struct {
 }
 
 // copies reads the other items of the entity that an item belongs to. It returns nil if
-// the entity is not known, or has one item.
+// the entity is not known, or has one item, and for a claim.
 func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 	_, model := s.types()
 	e, here, ok := model.Find(got)
-	if !ok || len(e.Items) < 2 {
+	if k, _ := s.kindOf(got); !ok || k.Claim || len(e.Items) < 2 {
 		return nil, nil
 	}
 	c := &copies{Type: newChip(e.Type)}

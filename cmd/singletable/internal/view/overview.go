@@ -3,6 +3,8 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +46,8 @@ type indexFacts struct {
 
 // typeFacts is a type that was seen.
 type typeFacts struct {
-	Type  chip
-	Items int
+	Type          chip
+	Items, Claims int
 }
 
 // keyMap shows in which partitions of the table and the indexes the items of each type
@@ -58,8 +60,8 @@ type keyMap struct {
 // keyMapRow is an item of an entity.
 type keyMapRow struct {
 	Type chip
-	// Copy is the number of the copy, 0 for the main item.
-	Copy  int
+	// Name is that of a copy, or says that these are claims. It is empty for the main item.
+	Name  string
 	Cells []keyMapCell
 }
 
@@ -94,7 +96,7 @@ func (s *server) overview(v *visit) (*page, error) {
 		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: st.root.address(st.schema.Name, "browse"),
 	}
 	for _, k := range seen {
-		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items})
+		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items, k.Claims})
 	}
 	return &page{Template: "overview", Title: st.schema.Name, Content: o, At: "overview"}, nil
 }
@@ -187,18 +189,36 @@ func names(attributes []schema.Attribute) string {
 }
 
 // keyMap returns the keys of the entities.
-func (s *state) keyMap(m tablemodel.Model) keyMap {
+func (s *state) keyMap(m model) keyMap {
 	var k keyMap
 	for _, l := range s.layouts {
 		k.Columns = append(k.Columns, l.title())
 	}
+	add := func(c chip, name string, p tablemodel.Pattern) {
+		r := keyMapRow{Type: c, Name: name}
+		for _, l := range s.layouts {
+			r.Cells = append(r.Cells, cell(l, p))
+		}
+		k.Rows = append(k.Rows, r)
+	}
+	claims := maps.Clone(m.Claims)
 	for _, e := range m.Entities {
 		for i, p := range e.Items {
-			r := keyMapRow{Type: newChip(e.Type), Copy: i}
-			for _, l := range s.layouts {
-				r.Cells = append(r.Cells, cell(l, p))
+			name := ""
+			if i > 0 {
+				name = fmt.Sprintf("copy %d", i)
 			}
-			k.Rows = append(k.Rows, r)
+			add(newChip(e.Type), name, p)
+		}
+		for _, p := range claims[e.Type].Items {
+			add(newChip(e.Type), "claim", p)
+		}
+		delete(claims, e.Type)
+	}
+	// No main item of these was read.
+	for _, of := range slices.Sorted(maps.Keys(claims)) {
+		for _, p := range claims[of].Items {
+			add(kind{of, true}.chip(), "", p)
 		}
 	}
 	return k

@@ -18,9 +18,10 @@ const hues = 12
 
 // chip is the type of an item with its colour.
 type chip struct {
-	Name text
-	Hue  int
-	None bool // The item has no type.
+	Name  text
+	Hue   int
+	None  bool // The item has no type.
+	Claim bool // The item is a claim of an entity of the type.
 }
 
 // newChip returns the chip of a type. Its colour depends on the name alone.
@@ -42,7 +43,9 @@ type row struct {
 	TableKeys []keyPart
 	Href      string
 	Type      chip
-	Expiry    *expiry
+	// Owner leads from a claim to its owner.
+	Owner  *link
+	Expiry *expiry
 	// First are the attributes that are shown at once, Rest the others.
 	First, Rest []attribute
 	Bytes       int64
@@ -54,7 +57,12 @@ const firstAttributes = 4
 // newRow returns an item of the table or of an index.
 func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, now time.Time) row {
 	key := s.table.KeyOf("", item)
-	r := row{Type: newChip(s.typeOf(item)), Expiry: expiryOf(item, s.schema.TTL, now), Bytes: int64(item.Size())}
+	k, owner := s.kindOf(item)
+	r := row{Type: k.chip(), Expiry: expiryOf(item, s.schema.TTL, now), Bytes: int64(item.Size())}
+	if k.Claim {
+		to := s.link(owner, now)
+		r.Owner = &to
+	}
 	in, _ := values(item, shown)
 	r.Keys = parts(shown, in, now)
 	if l.Index != "" {
@@ -92,6 +100,9 @@ func (s *state) attributes(item table.Item, show func(types.AttributeValue) valu
 		for _, a := range l.keys() {
 			special[a.Name] = true
 		}
+	}
+	for _, name := range s.ownerAttributes(item) {
+		special[name] = true
 	}
 	var all []attribute
 	for _, name := range slices.Sorted(maps.Keys(item)) {

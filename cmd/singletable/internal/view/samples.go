@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -16,12 +17,12 @@ import (
 // keys are inferred from them. It is safe for concurrent use.
 type samples struct {
 	mu    sync.Mutex
-	types map[string]*sampled
+	types map[kind]*sampled
 	bytes int
 	// scanned means that a page of a scan was among what was read.
 	scanned bool
 	// model is what was inferred from them, nil if there are more since then.
-	model *tablemodel.Model
+	model *model
 }
 
 // sampled is what was read of one type.
@@ -29,6 +30,16 @@ type sampled struct {
 	// read are hashes of the keys of the items that were counted.
 	read  map[uint64]bool
 	items []table.Item
+	// owners are the keys of the owners of claims, by the key of the claim.
+	owners map[keys.Key]keys.Key
+}
+
+// model is what is known of the entities.
+type model struct {
+	tablemodel.Model
+	// Claims are the patterns of the claims of an entity, by its type. They are not among
+	// the Entities.
+	Claims map[string]tablemodel.Entity
 }
 
 // The bounds of what is kept of a table.
@@ -45,19 +56,22 @@ func (s *state) learn(items []table.Item) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
 	if s.seen.types == nil {
-		s.seen.types = map[string]*sampled{}
+		s.seen.types = map[kind]*sampled{}
 	}
 	for _, item := range items {
-		name := s.typeOf(item)
-		of := s.seen.types[name]
+		what, owner := s.kindOf(item)
+		of := s.seen.types[what]
 		if of == nil {
 			if len(s.seen.types) == maxSampledTypes {
 				continue
 			}
-			of = &sampled{read: map[uint64]bool{}}
-			s.seen.types[name] = of
+			of = &sampled{read: map[uint64]bool{}, owners: map[keys.Key]keys.Key{}}
+			s.seen.types[what] = of
 		}
-		k := s.table.KeyOf("", item)
+		k, size := s.table.KeyOf("", item), item.Size()
+		if what.Claim {
+			s.seen.own(of, k, owner, size)
+		}
 		h := fnv.New64a()
 		_, _ = io.WriteString(h, string(k.PK)+"\x00"+string(k.SK)) // It never fails.
 		id := h.Sum64()
@@ -65,7 +79,6 @@ func (s *state) learn(items []table.Item) {
 			continue
 		}
 		of.read[id] = true
-		size := item.Size()
 		if len(of.items) == maxSampledItems || size > maxSampledItem || s.seen.bytes+size > maxSampledBytes {
 			continue
 		}
@@ -73,6 +86,17 @@ func (s *state) learn(items []table.Item) {
 		s.seen.bytes += size
 		s.seen.model = nil
 	}
+}
+
+// own keeps who owns a claim, which can be another owner than before.
+func (s *samples) own(of *sampled, claim, owner keys.Key, size int) {
+	if _, known := of.owners[claim]; !known {
+		if len(of.owners) == maxCounted || s.bytes+size > maxSampledBytes {
+			return
+		}
+		s.bytes += size
+	}
+	of.owners[claim] = owner
 }
 
 // learnScan marks that a scan was read.
@@ -90,39 +114,82 @@ func (s *state) scanned() bool {
 	return s.seen.scanned
 }
 
+// claimsOf returns the keys of claims with this owner that were read, at most maxClaims.
+func (s *state) claimsOf(of kind, owner keys.Key) (all []keys.Key) {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	if s.seen.types[of] == nil {
+		return nil
+	}
+	for claim, by := range s.seen.types[of].owners {
+		if by == owner && len(all) < maxClaims {
+			all = append(all, claim)
+		}
+	}
+	return all
+}
+
 // known is a type of items that was seen.
 type known struct {
-	Type  string
-	Items int
+	Type          string
+	Items, Claims int
 }
 
 // types returns the types that were seen, in the order of their names, and the entities
 // that are known: those of the file, and what the samples tell of others.
-func (s *state) types() (seen []known, m tablemodel.Model) {
+func (s *state) types() (seen []known, m model) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
-	for name, of := range s.seen.types {
-		seen = append(seen, known{name, len(of.read)})
+	byType := map[string]known{}
+	for k, of := range s.seen.types {
+		n := byType[k.Type]
+		n.Type = k.Type
+		if k.Claim {
+			n.Claims = len(of.read)
+		} else {
+			n.Items = len(of.read)
+		}
+		byType[k.Type] = n
 	}
-	slices.SortFunc(seen, func(a, b known) int { return cmp.Compare(a.Type, b.Type) })
+	seen = slices.SortedFunc(maps.Values(byType), func(a, b known) int { return cmp.Compare(a.Type, b.Type) })
 	if s.seen.model == nil {
-		var items []table.Item
-		for _, name := range slices.Sorted(maps.Keys(s.seen.types)) {
-			items = append(items, s.seen.types[name].items...)
-		}
-		inferred, err := tablemodel.Infer(s.schema, items)
-		if err != nil {
-			// There is no model of items that it does not take; the pages do without.
-			inferred = tablemodel.Model{Table: s.schema}
-		}
-		entities := slices.Clone(s.given)
-		for _, e := range inferred.Entities {
-			if !slices.ContainsFunc(s.given, func(g tablemodel.Entity) bool { return g.Type == e.Type }) {
-				entities = append(entities, e)
-			}
-		}
-		inferred.Entities = entities
-		s.seen.model = &inferred
+		s.seen.model = s.infer()
 	}
 	return seen, *s.seen.model
+}
+
+// infer returns the model of the file and the samples. The pages do without an entity of
+// items that [tablemodel.Infer] does not take.
+func (s *state) infer() *model {
+	m := &model{Model: tablemodel.Model{Table: s.schema}, Claims: map[string]tablemodel.Entity{}}
+	m.Entities = slices.Clone(s.given)
+	var items []table.Item
+	for k, of := range s.seen.types {
+		if !k.Claim {
+			items = append(items, of.items...)
+			continue
+		}
+		inferred, _ := tablemodel.Infer(s.schema, of.items)
+		for _, e := range inferred.Entities {
+			// A file can call claims an entity, which shows once one was read.
+			if i := slices.IndexFunc(m.Entities, named(e.Type)); i >= 0 {
+				e = m.Entities[i]
+				if s.seen.types[kind{Type: e.Type}] == nil {
+					m.Entities = slices.Delete(m.Entities, i, i+1)
+				}
+			}
+			m.Claims[k.Type] = e
+		}
+	}
+	inferred, _ := tablemodel.Infer(s.schema, items)
+	for _, e := range inferred.Entities {
+		if !slices.ContainsFunc(s.given, named(e.Type)) {
+			m.Entities = append(m.Entities, e)
+		}
+	}
+	return m
+}
+
+func named(kind string) func(tablemodel.Entity) bool {
+	return func(e tablemodel.Entity) bool { return e.Type == kind }
 }

@@ -150,7 +150,7 @@ type attribute struct {
 	Name  text
 	Value value
 	Bytes int
-	Key   bool // of the table or an index
+	Key   bool // of the table, an index, or the owner of a claim
 }
 
 // expiryOf returns when the item expires, or nil if it does not.

@@ -1,5 +1,5 @@
 // Package view serves pages on DynamoDB tables to a browser on the same machine:
-// entities, partitions, indexes, items with their copies, queries, and cursors.
+// entities, partitions, indexes, items with their copies and claims, queries, and cursors.
 //
 // A page shows each request that it has sent and its cost. Opening one sends one Query,
 // Scan or GetItem, and none walks a table to its end.
