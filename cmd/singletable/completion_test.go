@@ -62,7 +62,7 @@ func TestCompletionInBash(t *testing.T) {
 	files := []string{"sch ema*.json", "schema.json"}
 	for line, want := range map[string][]string{
 		"que":                      {"query"},
-		"ver":                      {"verify"},
+		"ver":                      {"verify", "version"},
 		"query -de":                {"-desc"},
 		"query -index ":            nothing,
 		"query -index = ":          nothing,

@@ -76,6 +76,7 @@ type dumped struct {
 // dumpFlags are the flags of dump.
 type dumpFlags struct {
 	file     *string
+	schema   *string
 	segments *int
 	rate     *float64
 	yes      *bool
@@ -84,6 +85,7 @@ type dumpFlags struct {
 func newDumpFlags(fs *flag.FlagSet) dumpFlags {
 	return dumpFlags{
 		file:     fs.String("o", "", "`file` to write and to continue; standard output by default"),
+		schema:   fs.String("schema", "", rawSchemaUsage),
 		segments: fs.Int("segments", 4, "how many parts of the table to read in parallel"),
 		rate:     fs.Float64("rate", 0, "read `units` per second to take at most; no bound by default"),
 		yes:      fs.Bool("yes", false, "read a large table, too"),
@@ -151,7 +153,7 @@ func (p *program) newDump(ctx context.Context, name string, f dumpFlags) (*dump,
 	if err != nil {
 		return nil, err
 	}
-	description, err := p.describe(ctx, live, name, dumping)
+	tbl, description, err := p.openRaw(ctx, live, name, *f.schema, dumping, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -159,18 +161,43 @@ func (p *program) newDump(ctx context.Context, name string, f dumpFlags) (*dump,
 	if err != nil {
 		return nil, err
 	}
-	tbl, err := rawTable(live.client, name, description, nil)
-	if err != nil {
-		return nil, err
-	}
 	d := &dump{
 		table: tbl, pace: pace{rate: *f.rate}, out: p.stdout, progress: p.progress(), expected: items,
-		state: dumpState{Table: identity(description), Segments: make([]dumpSegment, *f.segments)},
+		state: dumpState{Table: identity(live, name, description), Segments: make([]dumpSegment, *f.segments)},
 	}
 	if units == 0 && !*f.yes {
 		d.most = freeEstimate
 	}
 	return d, nil
+}
+
+// rawSchemaUsage describes the flag -schema of the commands that copy items.
+const rawSchemaUsage = "schema `file`, instead of asking DynamoDB for the keys, the size, and which table it is"
+
+// openRaw returns a table whose items are copied, and what DynamoDB says of it, nil with a
+// schema file. Without the TTL, expired items are items, too. A request is sent for as long
+// as five minutes while it fails. permissions are for the error.
+func (p *program) openRaw(
+	ctx context.Context, live live, name, schemaFile, permissions string, observe func(context.Context, table.Event),
+) (*table.Table, *types.TableDescription, error) {
+	if schemaFile != "" {
+		spec, err := p.readSchema(schemaFile, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		tbl, err := rawTable(live.client, spec, observe)
+		return tbl, nil, err
+	}
+	description, err := p.describe(ctx, live, name, permissions)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec, _, err := described.Schema(name, description, "", "")
+	if err != nil {
+		return nil, nil, err
+	}
+	tbl, err := rawTable(live.client, spec, observe)
+	return tbl, description, err
 }
 
 // describe asks DynamoDB what a table is. permissions are for its error.
@@ -190,6 +217,10 @@ func (p *program) describe(ctx context.Context, live live, name, permissions str
 // estimate says what a dump takes, and returns DynamoDB's own count of the items and
 // about how many read units they are, 0 if that is unknown.
 func (p *program) estimate(name string, d *types.TableDescription, yes bool) (items int64, units float64, err error) {
+	if d == nil {
+		fmt.Fprintf(p.stderr, "%s: with -schema the read units are not known\n", oneLine(name))
+		return 0, 0, nil
+	}
 	items, size := aws.ToInt64(d.ItemCount), aws.ToInt64(d.TableSizeBytes)
 	if items == 0 || size == 0 {
 		fmt.Fprintf(p.stderr, "%s: DynamoDB has not counted the table yet, so the read units are not known\n", oneLine(name))
@@ -205,18 +236,18 @@ func (p *program) estimate(name string, d *types.TableDescription, yes bool) (it
 }
 
 // identity tells a table from another one of its name, in another account or region,
-// or created later.
-func identity(d *types.TableDescription) string {
+// or created later. With a schema file it is the name and where requests go.
+func identity(live live, name string, d *types.TableDescription) string {
+	if d == nil {
+		_, at := endpoint()
+		return "-schema " + live.region + " " + at + " " + name
+	}
 	return aws.ToString(d.TableArn) + " " + aws.ToString(d.TableId)
 }
 
-// rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
-// items, too. A request is sent for as long as five minutes while it fails.
-func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe func(context.Context, table.Event)) (*table.Table, error) {
-	spec, _, err := described.Schema(name, d, "", "")
-	if err != nil {
-		return nil, err
-	}
+// rawTable is openRaw for a schema.
+func rawTable(client *dynamodb.Client, spec schema.Table, observe func(context.Context, table.Event)) (*table.Table, error) {
+	spec.TTL = ""
 	return table.New(client, layout(spec), &table.Options{
 		Observe: observe, MaxRounds: 1, MaxAttempts: 300, MaxElapsed: 5 * time.Minute,
 	})

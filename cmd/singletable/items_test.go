@@ -85,10 +85,11 @@ func TestGet(t *testing.T) {
 		golden(t, "get-"+file, hide(tbl, run(t, nil, "", append([]string{"get"}, args...)...)))
 	}
 	trouble(t, run(t, nil, "", "get", name, "USER#ana"), "the table has a sort key, sk")
-	trouble(t, run(t, nil, "", "get", "no-such-table", "USER#ana"), "table no-such-table: ", "ResourceNotFoundException", "AWS_REGION")
-	trouble(t, run(t, nil, "", "dump", "no-such-table"), "table no-such-table: ")
-	trouble(t, run(t, nil, "", "schema", "no-such-table"), "table no-such-table: ")
-	trouble(t, run(t, nil, encode(t, schema.Table{Name: "no-such-table"}), "get", "-schema", "-", "no-such-table", "USER#ana", "x"), "ResourceNotFoundException")
+	trouble(t, run(t, nil, "", "get", "no-such-table", "USER#ana"), "get: there is no table no-such-table at http", "AWS_ENDPOINT_URL_DYNAMODB")
+	trouble(t, run(t, nil, "", "dump", "no-such-table"), "there is no table no-such-table")
+	trouble(t, run(t, nil, "", "schema", "no-such-table"), "there is no table no-such-table")
+	trouble(t, run(t, nil, "", "view", "no-such-table"), "there is no table no-such-table")
+	trouble(t, run(t, nil, encode(t, schema.Table{Name: "no-such-table"}), "get", "-schema", "-", "no-such-table", "USER#ana", "x"), "there is no table no-such-table")
 }
 
 func TestQuery(t *testing.T) {
@@ -110,7 +111,7 @@ func TestQuery(t *testing.T) {
 		golden(t, "query-"+file, hide(tbl, run(t, nil, "", append([]string{"query"}, args...)...)))
 	}
 	for says, args := range map[string][]string{
-		"no index":                        {"-index", "GSI9", name, "x"},
+		"it has GSI1":                     {"-index", "GSI9", name, "x"},
 		"1 attributes (pk)":               {name, "x", "y"},
 		"-sk and -prefix exclude":         {"-sk", "x", "-prefix", "y", name, "x"},
 		"-sk is given 2 times":            {"-sk", "x", "-sk", "y", name, "x"},

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
+
+	"github.com/singletable/singletable/table"
 )
 
 // live is the DynamoDB that the user's configuration leads to.
@@ -30,6 +32,7 @@ func (p *program) connect(ctx context.Context) (live, error) {
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return live{}, fmt.Errorf("no credentials: %w\nSet AWS_PROFILE (and run \"aws sso login\" for one with SSO), or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
 	}
+	p.region = cfg.Region
 	return live{dynamodb.NewFromConfig(cfg), cfg.Region}, nil
 }
 
@@ -44,7 +47,38 @@ const (
 )
 
 // ofTable names the table in the error of a request that describes it.
-func ofTable(name string, err error) error { return fmt.Errorf("table %s: %w", oneLine(name), err) }
+func ofTable(name string, err error) error { return &tableError{name, err} }
+
+// tableError is the error of a request about a table.
+type tableError struct {
+	table string
+	err   error
+}
+
+func (e *tableError) Error() string { return fmt.Sprintf("table %s: %v", oneLine(e.table), e.err) }
+
+func (e *tableError) Unwrap() error { return e.err }
+
+// tableIn returns the table that an error is about.
+func tableIn(err error) string {
+	if e, ok := errors.AsType[*tableError](err); ok {
+		return e.table
+	}
+	if e, ok := errors.AsType[*table.Error](err); ok {
+		return e.Table
+	}
+	return ""
+}
+
+// endpoint returns the variable that leads requests to an endpoint, and its value.
+func endpoint() (name, value string) {
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"} {
+		if value := os.Getenv(name); value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
 
 // adviseRequest is advise if the error is one of a request.
 func (p *program) adviseRequest(ctx context.Context, err error, permissions string) error {
@@ -64,13 +98,14 @@ func (p *program) advise(ctx context.Context, err error, permissions string) err
 		err = fmt.Errorf("no result within %v: %w", p.patience, err)
 	case api != nil && api.ErrorCode() == "AccessDeniedException":
 		err = fmt.Errorf("%w\nIt needs the permissions %s", err, permissions)
-	case api != nil && api.ErrorCode() == "ResourceNotFoundException":
-		err = fmt.Errorf("%w\nIs the table in another region or account? AWS_REGION and AWS_PROFILE choose them", err)
-	}
-	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"} {
-		if os.Getenv(name) != "" {
-			return fmt.Errorf("%w\n%s is set: requests go there and not to AWS", err, name)
+	case api != nil && api.ErrorCode() == "ResourceNotFoundException" && tableIn(err) != "":
+		if name, at := endpoint(); name != "" {
+			return fmt.Errorf("there is no table %s at %s, to which %s leads", oneLine(tableIn(err)), oneLine(at), name)
 		}
+		return fmt.Errorf("there is no table %s in %s and the account of these credentials; AWS_REGION and AWS_PROFILE choose others", oneLine(tableIn(err)), oneLine(p.region))
+	}
+	if name, _ := endpoint(); name != "" {
+		return fmt.Errorf("%w\n%s is set: requests go there and not to AWS", err, name)
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
@@ -70,6 +72,7 @@ func (p *program) load(ctx context.Context, args []string) error {
 	set, asJSON := flags("load")
 	replace := set.Bool("replace", false, "write into a table that is not empty, over items with the same keys")
 	check := set.Bool("check", false, "check all lines and write nothing")
+	file := set.String("schema", "", rawSchemaUsage)
 	rate := set.Float64("rate", 0, "write `units` per second to take at most; no bound by default")
 	rest, err := p.parse(set, loadHelp, args)
 	switch {
@@ -87,18 +90,19 @@ func (p *program) load(ctx context.Context, args []string) error {
 			return err
 		}
 		defer func() { _ = f.Close() }() // Nothing was written.
+		// Two loads would save their positions in one state.
+		if err := lines.Lock(f); err != nil && !*check {
+			return fmt.Errorf("%s: another process loads it: %w", rest[1], err)
+		}
 		name, in = rest[1], f
 	}
 	live, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
-	description, err := p.describe(ctx, live, rest[0], loading)
-	if err != nil {
-		return err
-	}
 	l := &load{name: name, progress: p.progress(), pace: pace{rate: *rate}}
-	if l.table, err = rawTable(live.client, rest[0], description, l.observe); err != nil {
+	var description *types.TableDescription
+	if l.table, description, err = p.openRaw(ctx, live, rest[0], *file, loading, l.observe); err != nil {
 		return err
 	}
 	if l.reader, err = lines.NewReader(in); err != nil {
@@ -110,7 +114,7 @@ func (p *program) load(ctx context.Context, args []string) error {
 		if err != nil {
 			out.OK, out.Problem, err = false, err.Error(), nil
 		}
-	} else if out.Continued, err = l.begin(ctx, identity(description), *replace); err == nil {
+	} else if out.Continued, err = l.begin(ctx, identity(live, rest[0], description), *replace); err == nil {
 		if err = l.run(ctx); err != nil {
 			err = l.failed(err)
 		}

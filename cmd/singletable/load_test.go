@@ -245,3 +245,31 @@ func TestDumpAndLoadOfOtherKeys(t *testing.T) {
 		})
 	}
 }
+
+// With a schema file, a role that may not describe the table can copy it.
+func TestDumpAndLoadWithASchema(t *testing.T) {
+	t.Parallel()
+	from, to := filled(t, 30), tabletest.New(t, appCore(), nil)
+	dir := t.TempDir()
+	spec, file := filepath.Join(dir, "schema.json"), filepath.Join(dir, "items.jsonl")
+	if err := os.WriteFile(spec, []byte(encode(t, from.Schema())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, nil, "", "dump", "-schema", spec, "-o", file, from.Schema().Name); got.code != exitYes || !strings.Contains(got.stderr, "with -schema the read units are not known") {
+		t.Fatalf("exit %d\n%s", got.code, got.stderr)
+	}
+	other, err := os.Open(file)
+	if err == nil {
+		err = lines.Lock(other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	trouble(t, run(t, nil, "", "load", "-schema", spec, to.Schema().Name, file), "another process loads it")
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, nil, "", "load", "-schema", spec, "-json", to.Schema().Name, file); decoded[loaded](t, got).Items != 30 {
+		t.Errorf("exit %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}

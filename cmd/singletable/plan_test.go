@@ -303,5 +303,5 @@ func TestSchemaOfOtherTables(t *testing.T) {
 	dynamo(t, http.StatusOK, "{}")
 	trouble(t, run(t, nil, "", "schema", "AppCore"), "describes no table")
 	dynamo(t, http.StatusBadRequest, `{"__type": "ResourceNotFoundException", "message": "no"}`)
-	trouble(t, run(t, nil, "", "schema", "AppCore"), "ResourceNotFoundException")
+	trouble(t, run(t, nil, "", "schema", "AppCore"), "there is no table AppCore")
 }

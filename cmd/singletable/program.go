@@ -41,6 +41,7 @@ type program struct {
 	now            func() time.Time
 	zone           *time.Location
 	patience       time.Duration // with an endpoint
+	region         string        // once it is connected
 	// described, if set, is given what -h would print. A command parses first, so
 	// with -h it does nothing else: this is how its flags are known elsewhere.
 	described func(fs *flag.FlagSet, help string)
@@ -80,6 +81,7 @@ func commands() []command {
 		{"load", "write the items of a file into a table", (*program).load},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
 		{"new", "copy an example system, as a service of your own", (*program).new},
+		{"version", "print the version of the program and of the library in it", (*program).version},
 		{"completion", "print a script that completes commands and flags in a shell", (*program).completion},
 	}
 }
@@ -100,6 +102,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 		}
 		name, args = args[0], []string{"-h"}
 	}
+	if name == "-version" || name == "--version" {
+		name = "version"
+	}
 	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if i < 0 {
@@ -116,7 +121,9 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return exitManual
 	}
 	// Continuation lines are indented, so that none looks like the program's own.
-	fmt.Fprintf(p.stderr, "singletable %s: %s\n", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	// The library's errors begin with its name, too.
+	text := strings.TrimPrefix(strings.ReplaceAll(err.Error(), ": singletable: ", ": "), "singletable: ")
+	fmt.Fprintf(p.stderr, "singletable %s: %s\n", name, strings.ReplaceAll(text, "\n", "\n  "))
 	if _, usage := errors.AsType[usageError](err); usage {
 		fmt.Fprintf(p.stderr, "Run \"singletable %s -h\" for help.\n", name)
 	}

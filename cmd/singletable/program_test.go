@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -309,4 +311,35 @@ func TestNoReplace(t *testing.T) {
 	if strings.Contains(string(mod), "replace") || strings.Contains(string(mod), "exclude") {
 		t.Error("go.mod holds a replace or exclude directive")
 	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"version", "-version", "--version"} {
+		if got := run(t, nil, "", name); got.code != exitYes || !strings.HasPrefix(got.stdout, "singletable ") || !strings.Contains(got.stdout, ", library ") {
+			t.Errorf("%s: exit %d\n%s%s", name, got.code, got.stdout, got.stderr)
+		}
+	}
+	trouble(t, run(t, nil, "", "version", "now"), "it takes no argument")
+	var b built
+	b.fill(&debug.BuildInfo{
+		Main: debug.Module{Path: libraryModule + "/cmd/singletable", Version: "v0.1.0"},
+		Deps: []*debug.Module{{Path: "example.com/other", Version: "v9.9.9"}, {Path: libraryModule, Version: "v0.1.1"}},
+		Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}, {Key: "GOOS", Value: "linux"},
+		},
+	})
+	if want := (built{Version: "v0.1.0", Library: "v0.1.1", Commit: "abc", Modified: true}); b != want {
+		t.Errorf("%+v, want %+v", b, want)
+	}
+}
+
+// The library's errors begin with its name, as the command's do.
+func TestNoPrefixTwice(t *testing.T) {
+	t.Parallel()
+	got := run(t, nil, encode(t, schema.Table{Name: "no-such-table"}), "plan", "-")
+	if strings.Contains(got.stdout+got.stderr, "singletable: ") {
+		t.Error(got.stdout, got.stderr)
+	}
+	trouble(t, run(t, nil, "", "get", "no table", "a", "b"), "singletable get: table no table: invalid schema")
 }

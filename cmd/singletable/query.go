@@ -94,7 +94,7 @@ func (f *partition) query(spec schema.Table, pks []string) (table.Query, error) 
 	if q.Index != "" {
 		i := slices.IndexFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == q.Index })
 		if i < 0 {
-			return q, usageError("the table has no index of the name of -index")
+			return q, noIndex(spec)
 		}
 		x = spec.Indexes[i]
 	}
@@ -121,6 +121,18 @@ func (f *partition) query(spec schema.Table, pks []string) (table.Query, error) 
 	}
 	q.Range, err = f.sortKeys(sortKeys, sks)
 	return q, err
+}
+
+// noIndex is the error of -index, which lists those that there are.
+func noIndex(spec schema.Table) error {
+	names := make([]string, len(spec.Indexes))
+	for i, x := range spec.Indexes {
+		names[i] = oneLine(x.Name)
+	}
+	if len(names) == 0 {
+		return usageError("the table has no index of the name of -index, and no other")
+	}
+	return usageError("the table has no index of the name of -index; it has " + strings.Join(names, ", "))
 }
 
 // sortKeys returns the range of the flags. sks has at most one value.

@@ -118,7 +118,7 @@ func (s seeding) load(ctx context.Context, client *dynamodb.Client, progress *pr
 		return 0, err
 	}
 	l := &load{progress: progress}
-	if l.table, err = rawTable(client, s.schema.Name, described.Table, nil); err != nil {
+	if l.table, err = rawTable(client, s.schema, nil); err != nil {
 		return 0, err
 	}
 	if l.reader, err = lines.NewReader(s.items); err != nil {

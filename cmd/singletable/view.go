@@ -102,6 +102,11 @@ func (p *program) view(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if options.Table != "" {
+		if _, err := p.describe(ctx, live, options.Table, "dynamodb:DescribeTable on the table"); err != nil {
+			return err
+		}
+	}
 	options.Client, options.Write = live.client, *write
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
 	if err != nil {

@@ -77,7 +77,7 @@ func Open(name string, v any) (f *File, continued bool, err error) {
 
 // truncate cuts off what was written after the last Save.
 func (f *File) truncate(length int64) error {
-	if err := lock(f.file); err != nil {
+	if err := Lock(f.file); err != nil {
 		return fmt.Errorf("%s: another process writes it: %w", f.name, err)
 	}
 	info, err := f.file.Stat()
