@@ -335,7 +335,7 @@ func TestNoCredentials(t *testing.T) {
 		Region: "eu-west-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, denied }),
 	})
-	tbl := expect.Value(table.New(client, appCore(), nil))(t)
+	tbl := expect.Value(table.New(client, searchable(), nil))(t)
 	for call, run := range everyCall(tbl) {
 		if err := run(t.Context()); !errors.Is(err, denied) || errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("%s: %v", call, err)

@@ -17,7 +17,7 @@ import (
 )
 
 // isRead are the calls of [everyCall] that write nothing.
-var isRead = map[string]bool{"Get": true, "BatchGet": true, "TransactGet": true, "QueryPage": true, "All": true, "ScanPage": true}
+var isRead = map[string]bool{"Get": true, "BatchGet": true, "TransactGet": true, "QueryPage": true, "All": true, "ScanPage": true, "SearchVectors": true}
 
 // succeed responds as an engine without items does.
 func succeed(r *http.Request, next http.RoundTripper) (*http.Response, error) {

@@ -328,7 +328,7 @@ func (nobody) RoundTrip(r *http.Request) (*http.Response, error) {
 // an event count it.
 func TestWhatIsHedged(t *testing.T) {
 	t.Parallel()
-	hedged := map[string]bool{"Get": true, "BatchGet": true, "TransactGet": true, "QueryPage": true, "All": true}
+	hedged := map[string]bool{"Get": true, "BatchGet": true, "TransactGet": true, "QueryPage": true, "All": true, "SearchVectors": true}
 	n := &network{}
 	outage(t, n.fault, &table.Options{HedgeReads: true, Observe: n.observe}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		calls := everyCall(tbl)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -33,7 +34,7 @@ func outage(t *testing.T, fault tabletest.Fault, o *table.Options, test func(*te
 			Region: "eu-west-1", HTTPClient: &http.Client{Transport: &faults}, Credentials: aws.AnonymousCredentials{},
 			BaseEndpoint: aws.String("http://127.0.0.1:1"),
 		})
-		tbl := expect.Value(table.New(client, appCore(), o))(t)
+		tbl := expect.Value(table.New(client, searchable(), o))(t)
 		test(t, tbl, &faults)
 	})
 }
@@ -85,7 +86,14 @@ func unprocessed(keep func(n int) int) tabletest.Fault {
 	}
 }
 
-// everyCall are the calls that send requests.
+// searchable is appCore with a vector index.
+func searchable() schema.Table {
+	s := appCore()
+	s.Vectors = []schema.VectorIndex{{Name: "similar", Attribute: "embedding", Dimensions: 1}}
+	return s
+}
+
+// everyCall are the calls that send requests, of a table with the schema searchable.
 func everyCall(tbl *table.Table) map[string]func(context.Context) error {
 	q := table.Query{PK: user.PK}
 	return map[string]func(context.Context) error{
@@ -94,8 +102,12 @@ func everyCall(tbl *table.Table) map[string]func(context.Context) error {
 		"TransactGet": func(ctx context.Context) error { return second(table.TransactGet[account](ctx, tbl, []keys.Key{user})) },
 		"QueryPage":   func(ctx context.Context) error { return second(table.QueryPage[account](ctx, tbl, q)) },
 		"All":         func(ctx context.Context) error { return second(table.Collect(table.All[account](ctx, tbl, q))) },
-		"ScanPage":    func(ctx context.Context) error { return second(table.ScanPage[account](ctx, tbl, table.Scan{})) },
-		"Put":         func(ctx context.Context) error { return tbl.Do(ctx, table.Put(user, nil)) },
+		"SearchVectors": func(ctx context.Context) error {
+			_, _, err := table.SearchVectors[account](ctx, tbl, table.Search{Index: "similar", Near: []float32{1}})
+			return err
+		},
+		"ScanPage": func(ctx context.Context) error { return second(table.ScanPage[account](ctx, tbl, table.Scan{})) },
+		"Put":      func(ctx context.Context) error { return tbl.Do(ctx, table.Put(user, nil)) },
 		"ADD": func(ctx context.Context) error {
 			return tbl.Do(ctx, table.Update(user, expression.Add(expression.Name("n"), expression.Value(1))))
 		},

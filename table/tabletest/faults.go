@@ -171,7 +171,7 @@ func onItems(operation string) bool {
 	switch operation {
 	case "GetItem", "PutItem", "UpdateItem", "DeleteItem",
 		"BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems",
-		"Query", "Scan", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction":
+		"Query", "Scan", "SearchVectors", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction":
 		return true
 	default:
 		return false
