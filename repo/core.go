@@ -86,25 +86,8 @@ func (c *core) init(t *table.Table, entity description) error {
 		c.part = partStamp(entity.typ, entity.Version, c.counter)
 	}
 	c.widest = widestVersion(entity.typ, c.field)
-	for _, x := range spec.Indexes {
-		partition, sort := x.Keys()
-		for _, a := range slices.Concat(partition, sort) {
-			c.indexKeyNames = append(c.indexKeyNames, a.Name)
-			if several(x) && a.Name != spec.Type {
-				c.indexParts = append(c.indexParts, a.Name)
-			}
-		}
-	}
-	c.vectors = entity.vectorsOf(spec)
-	for _, x := range c.vectors {
-		for _, a := range append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...) {
-			if a.Name != "" && a.Name != spec.Type {
-				c.indexParts = append(c.indexParts, a.Name)
-			}
-		}
-	}
+	c.setIndexes(spec)
 	c.textKeys = spec.SK != "" && spec.PKType == types.ScalarAttributeTypeS && spec.SKType == types.ScalarAttributeTypeS
-	c.indexAttributes = entity.indexAttributes(spec)
 	c.reserved = map[string]bool{
 		spec.PK: true, spec.SK: true, spec.Type: true, entity.Version: true,
 		c.shapes.attribute: true, c.shapes.from: true, c.shapes.at: true,
@@ -124,6 +107,28 @@ func (c *core) init(t *table.Table, entity description) error {
 	}
 	c.setViews(t.OfType(entity.Type))
 	return nil
+}
+
+// setIndexes sets what the indexes of the schema are to the entity.
+func (c *core) setIndexes(spec schema.Table) {
+	for _, x := range spec.Indexes {
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			c.indexKeyNames = append(c.indexKeyNames, a.Name)
+			if several(x) && a.Name != spec.Type {
+				c.indexParts = append(c.indexParts, a.Name)
+			}
+		}
+	}
+	c.vectors = c.entity.vectorsOf(spec)
+	for _, x := range c.vectors {
+		for _, a := range append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...) {
+			if a.Name != "" && a.Name != spec.Type {
+				c.indexParts = append(c.indexParts, a.Name)
+			}
+		}
+	}
+	c.indexAttributes = c.entity.indexAttributes(spec)
 }
 
 var errNoTable = errors.New("the table was not made by table.New")
