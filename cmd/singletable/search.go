@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,10 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
+	"github.com/singletable/singletable/cmd/singletable/internal/similar"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -181,10 +181,12 @@ func (p *program) searchOf(ctx context.Context, t storedTable, x schema.VectorIn
 	if err != nil {
 		return s, p.failed(ctx, err, searchingVectors)
 	}
-	if s.Near, err = vectorOf(item, x.Attribute); err == nil && s.Partition == "" && x.Partition.Name != "" {
-		s.Partition = partitionOf(item, x.Partition)
+	near, err := similar.To(x, item)
+	if err != nil {
+		return s, err
 	}
-	return s, err
+	s.Near, s.Partition = near.Near, cmp.Or(s.Partition, near.Partition)
+	return s, nil
 }
 
 // vectorFile reads a vector.
@@ -206,37 +208,4 @@ func (p *program) vectorFile(name string) (v []float32, err error) {
 		return nil, fmt.Errorf("the vector is no JSON array of numbers: %w", err)
 	}
 	return v, nil
-}
-
-// vectorOf returns the vector of an item.
-func vectorOf(item table.Item, attribute string) (v []float32, err error) {
-	list, ok := item[attribute].(*types.AttributeValueMemberL)
-	if !ok {
-		return nil, usageError("the item has no vector in " + attribute)
-	}
-	for _, e := range list.Value {
-		n, ok := e.(*types.AttributeValueMemberN)
-		if !ok {
-			return nil, usageError("the item has no vector in " + attribute)
-		}
-		f, err := strconv.ParseFloat(n.Value, 32)
-		if err != nil {
-			return nil, usageError("the vector of the item has a number that is not one of 32 bits")
-		}
-		v = append(v, float32(f))
-	}
-	return v, nil
-}
-
-// partitionOf returns the text of the partition of an item.
-func partitionOf(item table.Item, a schema.Attribute) string {
-	switch v := item[a.Name].(type) {
-	case *types.AttributeValueMemberS:
-		return v.Value
-	case *types.AttributeValueMemberN:
-		return v.Value
-	case *types.AttributeValueMemberB:
-		return string(v.Value)
-	}
-	return ""
 }

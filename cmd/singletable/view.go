@@ -22,11 +22,12 @@ const viewHelp = `Usage: singletable view [flags] [TABLE]
 View serves pages on a table, or on all tables, to a browser on this machine until
 Ctrl-C or SIGTERM, and prints their address. The pages show entities by type,
 partitions as rows, each index, items with their size, their cost and the copies of the
-same entity, and queries with the request that was sent. They are read only, except
+same entity, queries with the request that was sent, and the items whose vectors are
+nearest to that of an item. They are read only, except
 with -write.
 
 The first page of a table reads 100 items at most. Every other page reads one page of a
-Query or Scan, or one item and its copies. All show what that has cost. None reads a
+Query or Scan, or one item and its copies, or searches one vector index. All show what that has cost. None reads a
 whole table.
 
 The address holds a token: who has it can read the tables as you can. The browser
@@ -48,8 +49,9 @@ makes such a file; its -sample adds entities.
 The page for cursors takes keys from the environment variable CURSOR_KEYS.
 
 It needs the permissions dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query,
-GetItem and BatchGetItem on the table and its indexes, and dynamodb:ListTables if no
-table is named; with -write also PutItem, UpdateItem and DeleteItem.
+GetItem, BatchGetItem and SearchVectors on the table and its indexes, and
+dynamodb:ListTables if no table is named; with -write also PutItem, UpdateItem and
+DeleteItem.
 
 Exit codes: 0 it was ended, 2 it could not be started.
 

@@ -41,7 +41,7 @@ func differences(before, after table.Item, but string) []Difference {
 }
 
 // valueDifferences returns the differences of two values: those of their elements, if
-// both are maps or lists with some.
+// both are maps or lists with some, and not a vector.
 func valueDifferences(path string, before, after types.AttributeValue) []Difference {
 	if Equal(before, after) {
 		return nil
@@ -52,11 +52,21 @@ func valueDifferences(path string, before, after types.AttributeValue) []Differe
 			return memberDifferences(path, b.Value, a.Value)
 		}
 	case *types.AttributeValueMemberL:
-		if a, ok := after.(*types.AttributeValueMemberL); ok && len(b.Value) > 0 && len(a.Value) > 0 {
+		if a, ok := after.(*types.AttributeValueMemberL); ok && len(b.Value) > 0 && len(a.Value) > 0 && (!isVector(b) || !isVector(a)) {
 			return elementDifferences(path, b.Value, a.Value)
 		}
 	}
 	return []Difference{{path, before, after}}
+}
+
+// isVector reports whether a list has so many numbers, and nothing else, that people compare
+// it as a whole.
+func isVector(list *types.AttributeValueMemberL) bool {
+	const many = 9
+	return len(list.Value) >= many && !slices.ContainsFunc(list.Value, func(e types.AttributeValue) bool {
+		_, number := e.(*types.AttributeValueMemberN)
+		return !number
+	})
 }
 
 func memberDifferences(path string, before, after map[string]types.AttributeValue) []Difference {

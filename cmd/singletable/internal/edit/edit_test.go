@@ -103,6 +103,23 @@ func text(i table.Item) string {
 
 const keyed = `{"pk":{"S":"USER#ana"},"sk":{"S":"PROFILE"},`
 
+// A vector is compared as a whole: its numbers say nothing one by one.
+func TestDifferencesOfVectors(t *testing.T) {
+	t.Parallel()
+	vector := func(last string) string {
+		return keyed + `"v":{"L":[` + strings.Repeat(`{"N":"1"},`, 8) + last + `]}}`
+	}
+	for last, want := range map[string]string{`{"N":"2"}`: "v", `{"S":"2"}`: "v[8]", `{"N":"1.0"}`: ""} {
+		var paths []string
+		for _, d := range edit.Differences(item(t, vector(`{"N":"1"}`)), item(t, vector(last)), "") {
+			paths = append(paths, d.Path)
+		}
+		if got := strings.Join(paths, " "); got != want {
+			t.Errorf("%s: differences at %q, want %q", last, got, want)
+		}
+	}
+}
+
 func TestPutByAllAttributes(t *testing.T) {
 	t.Parallel()
 	f := setUp(t, "", `{"a":{"S":"x"},"n":{"N":"1"},"drop":{"BOOL":true},"m":{"M":{"x":{"N":"1"},"y":{"S":"z"}}},"l":{"L":[{"N":"1"},{"N":"2"}]}}`)

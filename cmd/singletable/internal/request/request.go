@@ -30,6 +30,7 @@ var inputs = map[string]reflect.Type{
 	"PutItem":            reflect.TypeFor[dynamodb.PutItemInput](),
 	"Query":              reflect.TypeFor[dynamodb.QueryInput](),
 	"Scan":               reflect.TypeFor[dynamodb.ScanInput](),
+	"SearchVectors":      reflect.TypeFor[dynamodb.SearchVectorsInput](),
 	"UpdateItem":         reflect.TypeFor[dynamodb.UpdateItemInput](),
 }
 
@@ -75,7 +76,7 @@ func (r Request) names() []string {
 
 // rank puts first what says where to read or write.
 func rank(name string) int {
-	first := []string{"TableName", "IndexName", "KeyConditionExpression", "Key", "Item"}
+	first := []string{"TableName", "IndexName", "KeyConditionExpression", "Key", "Item", "SearchVector"}
 	if i := slices.Index(first, name); i >= 0 {
 		return i
 	}

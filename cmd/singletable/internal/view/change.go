@@ -102,7 +102,7 @@ func (s *server) edit(v *visit) (*page, error) {
 func (s *server) newChange(v *visit, k keys.Key) *change {
 	st := v.state
 	return &change{
-		Keys:   st.keyParts(k, v.now),
+		Keys: st.keyParts(k, v.now), Type: chip{None: true},
 		Action: st.itemAddress("edit", k), Back: st.itemAddress("item", k), Guard: s.formGuard(),
 	}
 }

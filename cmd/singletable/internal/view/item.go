@@ -25,6 +25,7 @@ type item struct {
 	Bytes      int64
 	Cost       cost
 	Places     []itemPlace
+	Vectors    []vectorPlace
 	Attributes []attribute
 	Copies     *copies
 	// Owner is that of a claim, and Claims are those of another item.
@@ -33,7 +34,7 @@ type item struct {
 	// Learn is the address of the page with the copies, if too little was read to know
 	// whether there are any.
 	Learn     string
-	JSON      string
+	JSON      source
 	JSONBytes int64 // if it is cut
 	JSONHref  string
 	// Edit and Guard are for the forms that change the item, if that is allowed.
@@ -83,18 +84,19 @@ func (s *server) item(v *visit) (*page, error) {
 	of, owner := st.kindOf(got)
 	c := item{
 		Keys: st.keyParts(k, v.now), Type: of.chip(), Expiry: expiryOf(got, st.schema.TTL, v.now),
-		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now),
+		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now), Vectors: st.vectorPlaces(v, got),
 		Attributes: st.attributes(got, func(a types.AttributeValue) value { return newValue(a, longText, v.now) }),
-		JSON:       dynamoJSON(got),
 	}
 	if s.options.Write {
 		c.Edit, c.Guard = st.itemAddress("edit", k), s.formGuard()
 	}
 	c.JSONHref = st.itemAddress("item.json", k)
-	if len(c.JSON) > maxJSON {
-		c.JSONBytes = int64(len(c.JSON))
-		c.JSON = strings.ToValidUTF8(c.JSON[:maxJSON], "") + "…"
+	text := dynamoJSON(got)
+	if len(text) > maxJSON {
+		c.JSONBytes = int64(len(text))
+		text = strings.ToValidUTF8(text[:maxJSON], "") + "…"
 	}
+	c.JSON = newSource(text)
 	for _, p := range c.Places[1:] {
 		if p.Missing == "" {
 			c.Cost.Indexes++
@@ -141,14 +143,19 @@ func (s *server) read(v *visit) (table.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, err := table.Get[table.Item](v.Context(), v.state.table.Consistent(), key)
+	return v.state.stored(v, key)
+}
+
+// stored reads the item under a key.
+func (s *state) stored(v *visit, key keys.Key) (table.Item, error) {
+	got, err := table.Get[table.Item](v.Context(), s.table.Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. It may have been deleted since the list was read."}
 	}
 	if err != nil {
 		return nil, err
 	}
-	v.state.learn([]table.Item{got})
+	s.learn([]table.Item{got})
 	return got, nil
 }
 

@@ -40,10 +40,17 @@ func dynamoJSON(item table.Item) string {
 // in JSON.
 var scalar = regexp.MustCompile(`\{\n\s*("(?:S|N|B|BOOL|NULL)": [^\n]*)\n\s*\}`)
 
+// manyLines are numbers of a list over several lines, and lineEnd the space between two.
+var (
+	manyLines = regexp.MustCompile(`\{"N": "[^"\n]*"\}(?:,\n\s*\{"N": "[^"\n]*"\})+`)
+	lineEnd   = regexp.MustCompile(`\n\s*`)
+)
+
 // readable returns indented JSON with what is not printable as \uXXXX, and with values
-// that have no members in one line.
+// that have no members, and the numbers of a list, in one line.
 func readable(text string) string {
 	text = scalar.ReplaceAllString(text, "{$1}")
+	text = manyLines.ReplaceAllStringFunc(text, func(list string) string { return lineEnd.ReplaceAllString(list, " ") })
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = escaped(line)

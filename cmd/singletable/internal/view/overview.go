@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -21,6 +22,7 @@ type overview struct {
 	Name    string
 	Facts   []fact
 	Indexes []indexFacts
+	Vectors []vectorFacts
 	Omitted []string
 	// Types are the types that were seen, and Map their keys.
 	Types []typeFacts
@@ -92,7 +94,7 @@ func (s *server) overview(v *visit) (*page, error) {
 	}
 	seen, model := st.types()
 	o := overview{
-		Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Omitted: st.omitted, Map: st.keyMap(model),
+		Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Vectors: st.vectors(), Omitted: st.omitted, Map: st.keyMap(model),
 		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: st.root.address(st.schema.Name, "browse"),
 	}
 	for _, k := range seen {
@@ -104,9 +106,13 @@ func (s *server) overview(v *visit) (*page, error) {
 // facts returns what DynamoDB and the schema say of the table.
 func (s *state) facts(now time.Time) []fact {
 	d := s.live
+	items, bytes := s.counts(d.ItemCount, d.TableSizeBytes, func(table.Item) bool { return true })
+	if items != uncounted {
+		items = "about " + items
+	}
 	all := []fact{
-		{"Items", "about " + quantity.Grouped(aws.ToInt64(d.ItemCount)), "DynamoDB's own count, up to six hours old"},
-		{"Size", sizeText(aws.ToInt64(d.TableSizeBytes)), "of the same age"},
+		{"Items", items, "DynamoDB's own count, up to six hours old"},
+		{"Size", bytes, "of the same age"},
 		{"Capacity", capacity(s.schema), ""},
 		{"Type attribute", s.schema.Type, ""},
 		{"Expiry", cmp.Or(s.schema.TTL, "none"), ""},
@@ -135,44 +141,73 @@ func (s *state) indexes() []indexFacts {
 	for i, l := range s.layouts {
 		f := indexFacts{
 			Name: l.title(), Href: s.root.address(s.schema.Name, "browse", "index", l.Index),
-			Partition: names(l.Partition), Sort: names(l.Sort), Kind: "all attributes",
+			Partition: names(l.Partition), Sort: names(l.Sort), Kind: holds("", nil),
 		}
 		if i == 0 {
-			f.Items, f.Bytes = quantity.Grouped(aws.ToInt64(s.live.ItemCount)), sizeText(aws.ToInt64(s.live.TableSizeBytes))
+			f.Items, f.Bytes = s.counts(s.live.ItemCount, s.live.TableSizeBytes, func(table.Item) bool { return true })
 			all = append(all, f)
 			continue
 		}
 		x := s.schema.Indexes[i-1]
-		switch x.Projection {
-		case types.ProjectionTypeKeysOnly:
-			f.Kind = "keys only"
-		case types.ProjectionTypeInclude:
-			f.Kind = "keys and " + strings.Join(x.Include, ", ")
-		}
+		f.Kind = holds(x.Projection, x.Include)
 		if x.Local {
 			f.Kind += ", local"
 		}
-		f.count(s.live)
+		s.count(&f, l)
 		all = append(all, f)
 	}
 	return all
 }
 
+// holds says which attributes an index has.
+func holds(projection types.ProjectionType, include []string) string {
+	switch projection {
+	case types.ProjectionTypeKeysOnly:
+		return "keys only"
+	case types.ProjectionTypeInclude:
+		return "keys and " + strings.Join(include, ", ")
+	}
+	return "all attributes"
+}
+
 // count sets what DynamoDB says of the index.
-func (f *indexFacts) count(d *types.TableDescription) {
-	for _, g := range d.GlobalSecondaryIndexes {
-		if aws.ToString(g.IndexName) == f.Name {
-			f.Items, f.Bytes = quantity.Grouped(aws.ToInt64(g.ItemCount)), sizeText(aws.ToInt64(g.IndexSizeBytes))
+func (s *state) count(f *indexFacts, l layout) {
+	in := func(item table.Item) bool {
+		_, ok := values(item, l.keys())
+		return ok
+	}
+	for _, g := range s.live.GlobalSecondaryIndexes {
+		if aws.ToString(g.IndexName) == l.Index {
+			f.Items, f.Bytes = s.counts(g.ItemCount, g.IndexSizeBytes, in)
 			if g.IndexStatus != types.IndexStatusActive {
 				f.Kind += ", " + string(g.IndexStatus)
 			}
 		}
 	}
-	for _, l := range d.LocalSecondaryIndexes {
-		if aws.ToString(l.IndexName) == f.Name {
-			f.Items, f.Bytes = quantity.Grouped(aws.ToInt64(l.ItemCount)), sizeText(aws.ToInt64(l.IndexSizeBytes))
+	for _, x := range s.live.LocalSecondaryIndexes {
+		if aws.ToString(x.IndexName) == l.Index {
+			f.Items, f.Bytes = s.counts(x.ItemCount, x.IndexSizeBytes, in)
 		}
 	}
+}
+
+// uncounted is shown instead of a zero that is known to be wrong.
+const uncounted = "not counted yet"
+
+// counts returns DynamoDB's own counts of items and bytes. A count is zero until DynamoDB
+// has counted: it is wrong if an item was read for which in is true, or if the table itself
+// has items and is not counted.
+func (s *state) counts(items, bytes *int64, in func(table.Item) bool) (count, size string) {
+	n, b := aws.ToInt64(items), aws.ToInt64(bytes)
+	count, size = quantity.Grouped(n), sizeText(b)
+	some := n > 0 || s.seenAny(in) || aws.ToInt64(s.live.ItemCount) == 0 && s.seenAny(func(table.Item) bool { return true })
+	if n == 0 && some {
+		count = uncounted
+	}
+	if b == 0 && some {
+		size = uncounted
+	}
+	return count, size
 }
 
 // names returns the names and types of key attributes.

@@ -24,9 +24,11 @@ type sent struct {
 	Operation string
 	// JSON is the request as it was sent. Command does the same in a shell, and Go in a
 	// program; they are empty for an operation that package request does not show.
-	JSON, Command, Go string
+	JSON, Command, Go source
 	// Units are the read units that it consumed, Written the write units.
 	Units, Written float64
+	// VectorBytes are the bytes of vectors that a search consumed.
+	VectorBytes float64
 	// Read is true for a Query and a Scan: Count is then how many items it returned, and
 	// Scanned how many it read.
 	Read           bool
@@ -120,6 +122,11 @@ func (q *sent) setResult(output any) {
 		for i := range out.ConsumedCapacity {
 			q.Units += of(&out.ConsumedCapacity[i])
 		}
+	case *dynamodb.SearchVectorsOutput:
+		q.Count = int32(len(out.SearchResults))
+		if c := out.ConsumedCapacity; c != nil {
+			q.VectorBytes = aws.ToFloat64(c.VectorSearchRequestBytes)
+		}
 	case *dynamodb.PutItemOutput:
 		q.Written = of(out.ConsumedCapacity)
 	case *dynamodb.UpdateItemOutput:
@@ -133,17 +140,17 @@ func (q *sent) setResult(output any) {
 func (q *sent) show(body []byte, flags []string) {
 	var lines bytes.Buffer
 	if json.Indent(&lines, body, "", "  ") == nil {
-		q.JSON = readable(lines.String())
+		q.JSON = newSource(readable(lines.String()))
 	}
 	r, err := request.Parse(q.Operation, body)
 	if err != nil {
 		return
 	}
-	if q.Command, err = r.Command(flags...); err != nil {
-		q.Command = ""
+	if command, err := r.Command(flags...); err == nil {
+		q.Command = newSource(command)
 	}
-	if q.Go, err = r.Go(); err != nil {
-		q.Go = ""
+	if code, err := r.Go(); err == nil {
+		q.Go = newSource(code)
 	}
 }
 

@@ -73,12 +73,13 @@ func loadTemplates(under root) map[string]*template.Template {
 		"spent":  func(u float64) string { return units(u) + " read " + noun(u) },
 		"wrote":  func(u float64) string { return units(u) + " write " + noun(u) },
 		"bytes":  sizeText,
+		"vector": func(bytes float64) string { return sizeText(int64(bytes)) + " of vectors" },
 		"rows":   newRowTable,
 		"took":   took,
 		"plural": quantity.Of[int],
 	}).ParseFS(files, "pages/layout.html", "pages/parts.html"))
 	all := map[string]*template.Template{}
-	for _, name := range []string{"home", "overview", "browse", "partition", "item", "query", "cursor", "change", "done", "error"} {
+	for _, name := range []string{"home", "overview", "browse", "partition", "item", "query", "similar", "cursor", "change", "done", "error"} {
 		t := template.Must(layout.Clone())
 		all[name] = template.Must(t.ParseFS(files, "pages/"+name+".html"))
 	}
@@ -112,6 +113,7 @@ type frame struct {
 	Requests     []sent
 	Units        float64
 	Written      float64 // write units
+	VectorBytes  float64
 	Read         bool
 	Scanned      int32
 	Duration     time.Duration
@@ -171,6 +173,7 @@ func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []sen
 	for _, q := range requests {
 		f.Units += q.Units
 		f.Written += q.Written
+		f.VectorBytes += q.VectorBytes
 		f.Duration += q.Duration
 		f.Scanned += q.Scanned
 		f.Read = f.Read || q.Units > 0 || q.Read
@@ -180,6 +183,9 @@ func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []sen
 		f.Tabs = append(f.Tabs, tab{"Overview", s.root.address(f.Table, ""), p.At == "overview"})
 		for _, l := range v.state.layouts {
 			f.Tabs = append(f.Tabs, tab{l.title(), s.root.address(f.Table, "browse", "index", l.Index), p.At == "browse:"+l.Index})
+		}
+		for _, x := range v.state.schema.Vectors {
+			f.Tabs = append(f.Tabs, tab{x.Name, s.root.address(f.Table, "similar", "index", x.Name), p.At == "similar:"+x.Name})
 		}
 		f.Tabs = append(f.Tabs, tab{"Query", s.root.address(f.Table, "query"), p.At == "query"})
 	}
@@ -245,7 +251,7 @@ func (s *server) failure(ctx context.Context, err error) *page {
 		status, f.Title, f.Retry = http.StatusBadRequest, "DynamoDB refuses the request", false
 	case api != nil && api.ErrorCode() == "AccessDeniedException":
 		status, f.Title = http.StatusForbidden, "Permission denied"
-		f.Hints = append(f.Hints, "The pages need dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query, GetItem and BatchGetItem, ListTables for the list of tables, and PutItem, UpdateItem and DeleteItem to change items.")
+		f.Hints = append(f.Hints, "The pages need dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query, GetItem, BatchGetItem and SearchVectors, ListTables for the list of tables, and PutItem, UpdateItem and DeleteItem to change items.")
 	}
 	if o := s.client.Options(); o.BaseEndpoint != nil && status >= 500 {
 		f.Hints = append(f.Hints, "Requests go to "+escaped(*o.BaseEndpoint)+" and not to AWS.")

@@ -49,6 +49,9 @@ type row struct {
 	// First are the attributes that are shown at once, Rest the others.
 	First, Rest []attribute
 	Bytes       int64
+	// Score is how near a match of a search is, and Here that it is the item searched for.
+	Score string
+	Here  bool
 }
 
 // firstAttributes is how many attributes of an item a list shows at once.
@@ -121,10 +124,12 @@ type rowTable struct {
 	Rows    []row
 	// Indexed means that the rows have a key in the table, too.
 	Indexed bool
+	Scored  bool // They are matches of a search.
 }
 
 func newRowTable(caption string, columns []string, rows []row) rowTable {
-	return rowTable{caption, columns, rows, len(rows) > 0 && rows[0].TableKeys != nil}
+	some := len(rows) > 0
+	return rowTable{caption, columns, rows, some && rows[0].TableKeys != nil, some && rows[0].Score != ""}
 }
 
 // rowKeys returns the key attributes that tell the items of a partition apart.

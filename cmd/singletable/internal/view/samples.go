@@ -114,6 +114,18 @@ func (s *state) scanned() bool {
 	return s.seen.scanned
 }
 
+// seenAny reports whether want is true of an item that was read.
+func (s *state) seenAny(want func(table.Item) bool) bool {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	for _, of := range s.seen.types {
+		if slices.ContainsFunc(of.items, want) {
+			return true
+		}
+	}
+	return false
+}
+
 // claimsOf returns the keys of claims with this owner that were read, at most maxClaims.
 func (s *state) claimsOf(of kind, owner keys.Key) (all []keys.Key) {
 	s.seen.mu.Lock()

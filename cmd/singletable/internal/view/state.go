@@ -34,7 +34,9 @@ type state struct {
 	// are as they were asked for.
 	table *table.Table
 	given []tablemodel.Entity // of a file
-	seen  *samples
+	// seen and recent stay when the table is described again.
+	seen   *samples
+	recent *recent
 }
 
 // describedFor is how long a description is used.
@@ -63,11 +65,11 @@ func (s *server) openTable(v *visit, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	st.as, st.seen = v.now, &samples{}
+	st.as, st.seen, st.recent = v.now, &samples{}, &recent{}
 	s.tables.mu.Lock()
 	defer s.tables.mu.Unlock()
 	if known := s.tables.open[name]; known != nil {
-		st.seen = known.seen
+		st.seen, st.recent = known.seen, known.recent
 	} else if len(s.tables.open) >= maxTables {
 		s.tables.open = nil
 	}
@@ -115,6 +117,12 @@ func merged(file, live schema.Table) schema.Table {
 			file.Indexes = append(file.Indexes, x)
 		}
 	}
+	file.Vectors = slices.Clone(file.Vectors)
+	for _, x := range live.Vectors {
+		if !slices.ContainsFunc(file.Vectors, func(known schema.VectorIndex) bool { return known.Name == x.Name }) {
+			file.Vectors = append(file.Vectors, x)
+		}
+	}
 	if file.TTL == "" {
 		file.TTL = live.TTL
 	}
@@ -143,11 +151,13 @@ func (l layout) title() string {
 	return l.Index
 }
 
-// whole reports whether a read of the table or index gives whole items.
+// whole reports whether a read of the table or index gives whole items, but for vectors.
 func (s *state) whole(index string) bool {
-	return !slices.ContainsFunc(s.schema.Indexes, func(x schema.Index) bool {
-		return x.Name == index && x.Projection != "" && x.Projection != types.ProjectionTypeAll
-	})
+	partial := func(name string, p types.ProjectionType) bool {
+		return name == index && p != "" && p != types.ProjectionTypeAll
+	}
+	return !slices.ContainsFunc(s.schema.Indexes, func(x schema.Index) bool { return partial(x.Name, x.Projection) }) &&
+		!slices.ContainsFunc(s.schema.Vectors, func(x schema.VectorIndex) bool { return partial(x.Name, x.Projection) })
 }
 
 // typeOf returns the type of an item, "" if it has none.

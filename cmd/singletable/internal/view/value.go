@@ -69,6 +69,9 @@ func build(v types.AttributeValue, limit int, left *int, now time.Time) value {
 	case *types.AttributeValueMemberBS:
 		return buildSet("BS", v.Value, limit, left, func(b []byte) text { return binary(b, limit) })
 	case *types.AttributeValueMemberL:
+		if line, ok := numbers(v.Value); ok {
+			return value{Kind: "L", Text: newText(line, limit)}
+		}
 		l := value{Kind: "L", Count: len(v.Value), Nested: true}
 		for i, e := range v.Value {
 			if *left--; *left < 0 {

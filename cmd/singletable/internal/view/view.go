@@ -1,8 +1,9 @@
 // Package view serves pages on DynamoDB tables to a browser on the same machine:
-// entities, partitions, indexes, items with their copies and claims, queries, and cursors.
+// entities, partitions, indexes, items with their copies and claims, queries, searches of vectors, and
+// cursors.
 //
 // A page shows each request that it has sent and its cost. Opening one sends one Query,
-// Scan or GetItem, and none walks a table to its end.
+// Scan, GetItem or SearchVectors, and none walks a table to its end.
 package view
 
 import (
@@ -103,6 +104,7 @@ func New(o Options) (http.Handler, error) {
 		"/t/{table}/item":      s.item,
 		"/t/{table}/item.json": s.itemJSON,
 		"/t/{table}/query":     s.query,
+		"/t/{table}/similar":   s.similar,
 		"/":                    notFound,
 	} {
 		handle("GET", path, s.page(show))
