@@ -103,12 +103,21 @@ type payment struct {
 	GSI1PK  keys.PK `dynamodbav:"gsi1pk,omitempty"`
 }
 
+// note is an entity with a vector.
+type note struct {
+	Tenant string    `dynamodbav:"tenant"`
+	Vector []float32 `dynamodbav:"vector,omitempty"`
+}
+
 func paymentKey(p payment) keys.Key {
 	return keys.Key{PK: keys.Tx.PK(p.ID), SK: keys.Metadata}
 }
 
 // shopSchema is the table of these tests.
-var shopSchema = schema.Table{Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+var shopSchema = schema.Table{
+	Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+	Vectors: []schema.VectorIndex{{Name: "similar", Attribute: "vector", Dimensions: 2, Partition: schema.Attribute{Name: "tenant"}}},
+}
 
 // unclear responds to a write as if its condition had failed on an item that the
 // engine does not return.
@@ -141,6 +150,14 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		for _, index := range []string{"", "GSI1"} {
 			expect.OK(t, expect.ErrOf(table.ScanPage[payment](t.Context(), tbl, table.Scan{Index: index})))
 		}
+	},
+	"searches with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		search := table.Search{Index: "similar", Near: []float32{1, 0}, Partition: "acme"}
+		_, _, err := table.SearchVectors[table.Item](t.Context(), tbl, search)
+		expect.OK(t, err)
+		r := expect.Value(repo.New(tbl, repo.Entity[note]{Type: "NOTE", Key: func(n note) keys.Key { return keys.Key{PK: keys.User.PK(n.Tenant), SK: "NOTE"} }}))(t)
+		_, _, err = r.Search(t.Context(), search)
+		expect.OK(t, err)
 	},
 	"writes with `table`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		key, other := paymentKey(payment{ID: "p"}), paymentKey(payment{ID: "q"})

@@ -32,13 +32,15 @@ const page = "../../../docs/security.md"
 var spec = schema.Table{
 	Name: "Access", TTL: "expiresAt",
 	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+	Vectors: []schema.VectorIndex{{Name: "similar", Attribute: "vector", Dimensions: 2}},
 }
 
 type user struct {
-	ID       string `dynamodbav:"id"`
-	Email    string `dynamodbav:"email"`
-	Logins   int    `dynamodbav:"logins"`
-	Revision string `dynamodbav:"revision"`
+	ID       string    `dynamodbav:"id"`
+	Email    string    `dynamodbav:"email"`
+	Logins   int       `dynamodbav:"logins"`
+	Vector   []float32 `dynamodbav:"vector,omitempty"`
+	Revision string    `dynamodbav:"revision"`
 }
 
 func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
@@ -111,6 +113,10 @@ var rows = []struct {
 		}
 		return check.Err(r.Latest(e.ctx, 1))
 	}, "appcore newestTransactions"},
+	{"`Search`, on the vector index", plain, func(e env) error {
+		_, _, err := e.users.Search(e.ctx, table.Search{Index: "similar", Near: []float32{1, 0}})
+		return err
+	}, ""},
 	{"`Create`", plain, func(e env) error { return e.users.Create(e.ctx, &user{ID: "u-2", Email: "two"}) }, ""},
 	{"`Create`, with copies", copied, func(e env) error { return e.users.Create(e.ctx, &user{ID: "u-2", Email: "two"}) }, ""},
 	{"`Update`, `Put`", plain, update(count), "appcore patchNotification"},
