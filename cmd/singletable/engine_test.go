@@ -192,7 +192,7 @@ func TestEngineOnFile(t *testing.T) {
 func TestEngineWithASeed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "shop.db")
-	for i, want := range []seeded{{"Shop", true, 293}, {"Shop", false, 0}} {
+	for i, want := range []seeded{{"Shop", true, 310}, {"Shop", false, 0}} {
 		c := start(t, "engine", "-json", "-path", file, "-seed", "shop")
 		out := printed[started](t, c)
 		if out.Seed == nil || *out.Seed != want {

@@ -232,6 +232,8 @@ func taken(tb testing.TB, r tabletest.Request) []part {
 			}
 		}
 		return parts
+	case "SearchVectors": // to which conditions on keys do not apply
+		return []part{{operation: r.Operation, index: body.IndexName}}
 	case "DescribeTable", "DescribeTimeToLive", "Scan":
 		return []part{{operation: r.Operation}}
 	case "TransactWriteItems":

@@ -204,7 +204,7 @@ func (m *maker) compare(name string, stays func(typ string, expiry time.Time) bo
 		}
 		check.OK(m.t, line.Encode(map[string]any{"Item": m.json(item)}))
 	}
-	if n := len(items); n < 100 || n > 300 || text.Len() > maxFile {
+	if n := len(items); n < 100 || n > 350 || text.Len() > maxFile {
 		m.t.Errorf("%d items, %d bytes", n, text.Len())
 	}
 	generated.File(m.t, folder+name+".jsonl", text.String())

@@ -80,6 +80,7 @@ func Routes() []Route {
 		{"GET", "/categories/{slug}/products", Anyone, (*API).productsOf},
 		{"GET", "/products", Anyone, (*API).search},
 		{"GET", "/products/{id}", Anyone, (*API).product},
+		{"GET", "/products/{id}/similar", Anyone, (*API).similar},
 
 		{"GET", "/users/{id}", Users, (*API).user},
 		{"GET", "/cart", Users, (*API).cart},

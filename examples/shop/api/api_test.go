@@ -30,6 +30,10 @@ func TestShoppingFromSignUpToDelivery(t *testing.T) {
 	}
 	a.do(t, "", "GET", "/products/p-lamp", "").is(t, http.StatusOK)
 	a.do(t, "", "GET", "/products/p-bin", "").is(t, http.StatusNotFound) // not active
+	if got := a.do(t, "", "GET", "/products/p-lamp/similar", ""); !strings.HasPrefix(got.Body, `{"items":[{"productId":"p-desk","name":"Desk, oak"`) || strings.Contains(got.Body, "p-lamp") {
+		t.Errorf("similar products: %+v", got)
+	}
+	a.do(t, "", "GET", "/products/p-bin/similar", "").is(t, http.StatusNotFound)
 
 	a.fill(t, "carla", "p-lamp", "p-lamp", "p-bowl", "p-spade")
 	a.do(t, "carla", "DELETE", "/cart/items/p-spade", "").is(t, http.StatusNoContent)

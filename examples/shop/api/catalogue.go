@@ -71,6 +71,15 @@ func (a *API) product(w http.ResponseWriter, r *http.Request, _ store.User) erro
 	return httpapi.WriteJSON(w, http.StatusOK, productOf(p))
 }
 
+// similar returns the active products that are most like one.
+func (a *API) similar(w http.ResponseWriter, r *http.Request, _ store.User) error {
+	all, err := a.shop.SimilarProducts(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(all, "", productOf))
+}
+
 func (a *API) addProduct(w http.ResponseWriter, r *http.Request, who store.User) error {
 	p := store.Product{ID: store.NewID("p"), Price: -1} // which is refused: a price must be given
 	err := httpapi.ReadJSON(w, r, map[string]any{

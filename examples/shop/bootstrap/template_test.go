@@ -136,6 +136,7 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 	call("GET /categories/{slug}/products", "/categories/home/products", "", 200)
 	call("GET /products", "/products?name=desk", "", 200)
 	call("GET /products/{id}", "/products/p-lamp", "", 200)
+	call("GET /products/{id}/similar", "/products/p-lamp/similar", "", 200)
 	call("GET /users/{id}", "/users/u-ana", "", 200)
 	for range 2 { // a new line, and one that is there
 		call("POST /cart/items", "", `{"productId":"p-lamp","quantity":1}`, 204)

@@ -129,7 +129,12 @@ func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
 		return err
 	}
 	p.ChangedBy = by
-	return noCategory(s.table.Transact(ctx, append(s.products.CreateOps(&p), checkCategory(p.Category))...))
+	ops, err := s.vectorOps(ctx, Product{}, p)
+	if err != nil {
+		return err
+	}
+	ops = append(ops, checkCategory(p.Category))
+	return noCategory(s.table.Transact(ctx, append(s.products.CreateOps(&p), ops...)...))
 }
 
 // ChangeProduct lets change modify a product. Concurrent sales are not lost:
@@ -142,10 +147,14 @@ func (s *Shop) ChangeProduct(ctx context.Context, by, id string, change func(*Pr
 			return nil, err
 		}
 		p.ChangedBy = by
-		if p.Category == before.Category {
-			return nil, p.validate()
+		if err := p.validate(); err != nil {
+			return nil, err
 		}
-		return []table.Op{checkCategory(p.Category)}, p.validate()
+		ops, err := s.vectorOps(ctx, before, *p)
+		if p.Category != before.Category {
+			ops = append(ops, checkCategory(p.Category))
+		}
+		return ops, err
 	})
 	return p, noCategory(err)
 }

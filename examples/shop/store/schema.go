@@ -10,10 +10,12 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// The names of the two indexes.
+// The names of the indexes.
 const (
 	gsi1 = "GSI1" // products of a category, inactive ones; carts that hold a product; audits of a day; low stock
 	gsi2 = "GSI2" // products by name
+
+	similar = "similar" // vectors of active products
 )
 
 // Schema is the one table of the shop. Its key attributes are called PK and SK,
@@ -27,6 +29,8 @@ func Schema(name string) schema.Table {
 			{Name: gsi1, PK: "GSI1PK", SK: "GSI1SK"},
 			{Name: gsi2, PK: "GSI2PK", SK: "GSI2SK"},
 		},
+		// It has no partition: a product of any category can be similar.
+		Vectors: []schema.VectorIndex{{Name: similar, Attribute: "vector", Dimensions: dimensions}},
 	}
 }
 
@@ -60,12 +64,17 @@ const (
 // Shop runs the access patterns on one table. It is safe for concurrent use. Get one
 // from [New].
 type Shop struct {
+	// Model makes the vectors of products. It is one without a network, unless it is set
+	// before the first use. All vectors of a table are of one model.
+	Model Model
+
 	table      *table.Table
 	users      *repo.Repo[User]
 	attempts   *repo.Repo[attempts]
 	codes      *repo.Repo[code]
 	categories *repo.Repo[Category]
 	products   *repo.Repo[Product]
+	vectors    *repo.Repo[productVector]
 	cartLines  *repo.Repo[CartLine]
 	orders     *repo.Repo[Order]
 	orderItems *repo.Repo[OrderItem]
@@ -83,7 +92,7 @@ const Rounds = 600_000
 // New returns the shop in a table. rounds is the number of PBKDF2 rounds for new
 // passwords: take [Rounds], and fewer in tests only.
 func New(t *table.Table, rounds int) (*Shop, error) {
-	s := &Shop{table: t, rounds: rounds}
+	s := &Shop{Model: letters, table: t, rounds: rounds}
 	var err error
 	if s.users, err = repo.New(t, userEntity); err != nil {
 		return nil, err
@@ -98,6 +107,9 @@ func New(t *table.Table, rounds int) (*Shop, error) {
 		return nil, err
 	}
 	if s.products, err = repo.New(t, productEntity); err != nil {
+		return nil, err
+	}
+	if s.vectors, err = repo.New(t, productVectorEntity); err != nil {
 		return nil, err
 	}
 	if s.cartLines, err = repo.New(t, cartLineEntity); err != nil {

@@ -29,7 +29,7 @@ type units struct{ requests, read, write float64 }
 func (u *units) add(e table.Event) {
 	u.requests++
 	switch e.Operation {
-	case "GetItem", "BatchGetItem", "Query":
+	case "GetItem", "BatchGetItem", "Query", "SearchVectors": // which is charged by bytes, and has no units
 		u.read += e.Capacity
 	default:
 		u.write += e.Capacity
@@ -91,6 +91,10 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 		{"20 of all active products, of 3 categories", func() error { p, err := s.ActiveProducts(ctx, 20, ""); return found(len(p.Items), err) }},
 		{"20 inactive products", func() error { p, err := s.InactiveProducts(ctx, 20, ""); return found(len(p.Items), err) }},
 		{"one product", func() error { return check.Err(s.ProductByID(ctx, "p-lamp")) }},
+		{"5 similar products; the search itself is charged by bytes", func() error { p, err := s.SimilarProducts(ctx, "p-lamp"); return found(len(p), err) }},
+		{"change a name", func() error {
+			return check.Err(s.ChangeProduct(ctx, demo.Shopkeeper, "p-desk", func(p *store.Product) error { p.Name = "Desk, pine"; return nil }))
+		}},
 		{"change a price", func() error {
 			return check.Err(s.ChangeProduct(ctx, demo.Shopkeeper, "p-desk", func(p *store.Product) error { p.Price++; return nil }))
 		}},

@@ -23,7 +23,7 @@ func (w walk) orderID(ctx context.Context) (id string, at time.Time, err error) 
 }
 
 func (w walk) order(ctx context.Context) error {
-	w.Title("9. Ana orders what is in her cart: one transaction")
+	w.Title("10. Ana orders what is in her cart: one transaction")
 	id, at, err := w.orderID(ctx)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (w walk) order(ctx context.Context) error {
 }
 
 func (w walk) soldOut(ctx context.Context) error {
-	w.Title("10. Bruno wants two lamps as well, and one is left")
+	w.Title("11. Bruno wants two lamps as well, and one is left")
 	id := "o-bruno"
 	_, err := w.CheckOut(ctx, "u-bruno", id, demo.Opening.Add(48*time.Hour))
 	short, ok := errors.AsType[*store.StockError](err)
@@ -78,7 +78,7 @@ func (w walk) newest(ctx context.Context) (store.Order, error) {
 }
 
 func (w walk) orderAndItems(ctx context.Context) error {
-	w.Title("11. An order with its items: one query")
+	w.Title("12. An order with its items: one query")
 	o, err := w.newest(ctx)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (w walk) orderAndItems(ctx context.Context) error {
 }
 
 func (w walk) status(ctx context.Context) error {
-	w.Title("12. The order moves on, in both of its items")
+	w.Title("13. The order moves on, in both of its items")
 	o, err := w.newest(ctx)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (w walk) status(ctx context.Context) error {
 }
 
 func (w walk) ordersOfUser(ctx context.Context) error {
-	w.Title("13. A user's orders, newest first")
+	w.Title("14. A user's orders, newest first")
 	w.query(store.OrdersQuery("u-ana"))
 	page, err := w.OrdersByUser(ctx, "u-ana", 20, "")
 	if err != nil {

@@ -32,7 +32,7 @@ func (w walk) follow(ctx context.Context, client *dynamodb.Client) error {
 	if err != nil {
 		return err
 	}
-	w.Title("14. The stream: an audit trail, and a product that is low in stock")
+	w.Title("15. The stream: an audit trail, and a product that is low in stock")
 	auditor, err := background.Auditor()
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func auditRow(a store.Audit) string {
 }
 
 func (w walk) showLowStock(ctx context.Context) error {
-	w.Title("15. The notifications of a product")
+	w.Title("16. The notifications of a product")
 	w.query(store.LowStocksQuery("p-lamp"))
 	page, err := w.LowStocksByProduct(ctx, "p-lamp", 20, "")
 	if err != nil {

@@ -56,7 +56,7 @@ func (w walk) run(ctx context.Context) error {
 	w.spent()
 	for _, step := range []func(context.Context) error{
 		w.login, w.uniqueEmail, w.catalogue, w.category, w.allActive, w.search,
-		w.fillCarts, w.whoHasIt, w.order, w.soldOut, w.orderAndItems, w.status, w.ordersOfUser,
+		w.similar, w.fillCarts, w.whoHasIt, w.order, w.soldOut, w.orderAndItems, w.status, w.ordersOfUser,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -185,8 +185,22 @@ func (w walk) search(ctx context.Context) error {
 	return nil
 }
 
+func (w walk) similar(ctx context.Context) error {
+	w.Title("7. Active products that are like the desk lamp")
+	w.at("read", store.VectorKey("p-lamp"))
+	w.Line("  search the vector index near to that vector, then read the products by their keys")
+	products, err := w.SimilarProducts(ctx, "p-lamp")
+	if err != nil {
+		return err
+	}
+	report.Found(w.Report, products, func(p store.Product) string {
+		return fmt.Sprintf("%s\t%s\t%s", store.ProductKey(p.ID).PK, p.Name, money(p.Price))
+	})
+	return nil
+}
+
 func (w walk) fillCarts(ctx context.Context) error {
-	w.Title("7. Carts: add, list, remove")
+	w.Title("8. Carts: add, list, remove")
 	for _, add := range []struct {
 		user, product string
 		quantity      int
@@ -223,7 +237,7 @@ func (w walk) showCart(ctx context.Context, user string) error {
 }
 
 func (w walk) whoHasIt(ctx context.Context) error {
-	w.Title("8. Who has the desk lamp in the cart?")
+	w.Title("9. Who has the desk lamp in the cart?")
 	w.query(store.CartsQuery("p-lamp"))
 	page, err := w.CartsWith(ctx, "p-lamp", 20, "")
 	if err != nil {
