@@ -38,16 +38,22 @@ func (p *program) version(_ context.Context, args []string) error {
 	case len(rest) > 0:
 		return usageError("it takes no argument")
 	}
-	out := built{Version: unknownVersion, Library: unknownVersion, Go: runtime.Version()}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		out.fill(info)
-	}
+	out := build()
 	text := fmt.Sprintf("singletable %s, library %s, %s\n", out.Version, out.Library, out.Go)
 	if out.Commit != "" {
 		text = fmt.Sprintf("singletable %s, library %s, commit %s%s, %s\n", out.Version, out.Library, out.Commit,
 			map[bool]string{true: " with changes"}[out.Modified], out.Go)
 	}
 	return p.printResult(out, text, *asJSON, true)
+}
+
+// build returns what this program was built of.
+func build() built {
+	b := built{Version: unknownVersion, Library: unknownVersion, Go: runtime.Version()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.fill(info)
+	}
+	return b
 }
 
 // unknownVersion is that of a build without a release, as in a checkout.

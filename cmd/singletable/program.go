@@ -81,6 +81,7 @@ func commands() []command {
 		{"load", "write the items of a file into a table", (*program).load},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
 		{"new", "copy an example system, as a service of your own", (*program).new},
+		{"mcp", "let an agent read a table, within a scope and a budget", (*program).mcp},
 		{"version", "print the version of the program and of the library in it", (*program).version},
 		{"completion", "print a script that completes commands and flags in a shell", (*program).completion},
 	}

@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// tool is one that a client can call.
+type tool struct {
+	name, does string
+	inputs     []input
+	run        func(context.Context, arguments) (result, error)
+}
+
+// input is a member of a tool's arguments.
+type input struct {
+	name, does string
+	required   bool
+	number     bool
+	choices    []string
+}
+
+// arguments are checked: each is an input of the tool, and of its type.
+type arguments map[string]string
+
+// inputSchema returns the JSON Schema of the arguments.
+func (t tool) inputSchema() map[string]any {
+	properties, required := map[string]any{}, []string{}
+	for _, in := range t.inputs {
+		p := map[string]any{"type": "string", "description": in.does}
+		if in.number {
+			p["type"], p["minimum"] = "integer", 1
+		}
+		if in.choices != nil {
+			p["enum"] = in.choices
+		}
+		properties[in.name] = p
+		if in.required {
+			required = append(required, in.name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// outputSchema is that of a [result].
+var outputSchema = map[string]any{
+	"type": "object",
+	"properties": map[string]any{
+		"notice":      map[string]any{"type": "string", "description": "what the data are"},
+		"storedData":  map[string]any{"type": "array", "items": map[string]any{"type": "object"}, "description": "items, as users have stored them"},
+		"description": map[string]any{"type": "object", "description": "of the table, or of a key"},
+		"next":        map[string]any{"type": "string", "description": "cursor of the next page; missing at the end"},
+		"stopped":     map[string]any{"type": "string", "description": "why the page is short"},
+		"readUnits":   map[string]any{"type": "number", "description": "what reading the items costs"},
+	},
+	"required": []string{"readUnits"},
+}
+
+// tools returns all tools.
+func (s *server) tools() []tool {
+	all := []tool{
+		{"describe_table", "Lists the entities of the table with the patterns of their keys, the indexes, and what a call may read. It reads nothing.", nil, s.describe},
+		{"explain_key", "Takes a key apart: its segments, the times in it, and which entities have such keys. It reads nothing.", []input{
+			{name: "pk", does: "partition key, as it is stored", required: true},
+			{name: "sk", does: "sort key, as it is stored"},
+		}, s.explain},
+		{"get_item", "Reads one item by its key in the table.", s.keyInputs(), s.getItem},
+		{"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.", slices.Concat([]input{
+			{name: "index", does: "name of the index; the table itself by default", choices: s.indexNames()},
+			{name: "pk", does: "partition key, as it is stored", required: true},
+			{name: "sk_begins_with", does: "how the sort keys begin"},
+		}, pageInputs()), s.listItems},
+	}
+	for _, e := range s.model.Entities {
+		for n, p := range e.Items {
+			all = append(all, s.patternTools(e, n, p)...)
+		}
+	}
+	taken := map[string]int{}
+	for i := range all {
+		name := shortened(all[i].name)
+		if taken[name]++; taken[name] > 1 {
+			name = fmt.Sprintf("%s_%d", name, taken[name])
+		}
+		all[i].name = name
+	}
+	return all
+}
+
+// shortened bounds the name of a tool; clients allow 64 characters, and it may get a number.
+func shortened(name string) string { return name[:min(len(name), 58)] }
+
+func pageInputs() []input {
+	return []input{
+		{name: "newest_first", does: "the greatest sort key first", choices: []string{"true", "false"}},
+		{name: "limit", does: "how many items at most", number: true},
+		{name: "cursor", does: "the next of an earlier page of the same list"},
+	}
+}
+
+func (s *server) keyInputs() []input {
+	all := []input{{name: "pk", does: "partition key, as it is stored", required: true}}
+	if !s.model.SimpleKey {
+		all = append(all, input{name: "sk", does: "sort key, as it is stored", required: true})
+	}
+	return all
+}
+
+func (s *server) indexNames() []string {
+	var names []string
+	for _, x := range s.model.Indexes {
+		if x.PKs == nil {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// patternTools returns the tools for the nth item of an entity: one that gets it by all
+// attributes of its key, and one for each partition that lists it. Text that varies and is no
+// attribute cannot be asked for, and what is hidden neither.
+func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) (all []tool) {
+	if s.askable(p.PK) && s.askable(p.SK) {
+		of := "The entity " + e.Type
+		if n > 0 {
+			of += ", by a copy"
+		}
+		names := inOrder(placeholders(p.PK), placeholders(p.SK))
+		all = append(all, tool{
+			"get_" + word(e.Type) + by(names), fmt.Sprintf("%s: reads the item under %s.", of, shown(p)), attributeInputs(names, names),
+			func(ctx context.Context, a arguments) (result, error) { return s.getBy(ctx, e.Type, p, a) },
+		})
+	}
+	places := map[string]tablemodel.Pattern{"": p}
+	for name, in := range p.Indexes {
+		places[name] = in
+	}
+	for _, index := range slices.Sorted(maps.Keys(places)) {
+		l := listing{entity: e.Type, index: index, pattern: places[index]}
+		if !s.askable(l.pattern.PK) || l.pattern.SK == "" || len(placeholders(l.pattern.SK)) == 0 && index == "" {
+			continue
+		}
+		names := placeholders(l.pattern.PK)
+		where := "the table"
+		if index != "" {
+			where = "index " + index
+		}
+		inputs := attributeInputs(names, names)
+		if first := l.ranged(); first != "" && !slices.Contains(s.scope.hidden, first) {
+			inputs = append(inputs,
+				input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
+				input{name: "to", does: "greatest " + first + ", or how it begins"})
+		}
+		all = append(all, tool{
+			"list_" + word(e.Type) + by(names) + inIndex(index), fmt.Sprintf("The entity %s: lists those under %s, in %s.", e.Type, shown(l.pattern), where),
+			slices.Concat(inputs, pageInputs()),
+			func(ctx context.Context, a arguments) (result, error) { return s.list(ctx, l, a) },
+		})
+	}
+	return all
+}
+
+// askable reports whether every segment of a pattern is a constant, or an attribute that is
+// shown.
+func (s *server) askable(pattern string) bool {
+	return !s.scope.hides(pattern) && !slices.ContainsFunc(placeholders(pattern), func(name string) bool {
+		return strings.Trim(name, "0123456789") == ""
+	})
+}
+
+func attributeInputs(names, required []string) (all []input) {
+	for _, name := range names {
+		all = append(all, input{name: name, does: "attribute of the key", required: slices.Contains(required, name)})
+	}
+	return all
+}
+
+// inOrder returns the names, each once.
+func inOrder(lists ...[]string) (all []string) {
+	for _, name := range slices.Concat(lists...) {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func shown(p tablemodel.Pattern) string { return strings.TrimSuffix(p.PK+" / "+p.SK, " / ") }
+
+func by(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	words := make([]string, len(names))
+	for i, name := range names {
+		words[i] = word(name)
+	}
+	return "_by_" + strings.Join(words, "_")
+}
+
+func inIndex(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "_in_" + word(name)
+}
+
+// word returns a name in the characters that names of tools have.
+func word(name string) string {
+	return cmp.Or(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, name), "_")
+}
