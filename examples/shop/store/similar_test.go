@@ -29,6 +29,7 @@ func TestSimilarProductsAreActiveAndNearestFirst(t *testing.T) {
 	change("spade", func(p *Product) { p.Name = "Desk lamp, red" })
 	check.Equal(t, "after a new name", similar("lamp"), []string{"spade", "floor", "lantern"})
 	change("floor", func(p *Product) { p.Active = false })
+	check.Is(t, check.Err(s.SimilarProducts(t.Context(), "floor")), table.ErrNotFound, "one that was taken out")
 	change("secret", func(p *Product) { p.Active = true })
 	check.Equal(t, "after one was taken out, and one put in", similar("lamp"), []string{"secret", "spade", "lantern"})
 	for range maxSimilar {
