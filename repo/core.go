@@ -121,7 +121,7 @@ func (c *core) setIndexes(spec schema.Table) {
 		}
 	}
 	c.vectors = c.entity.vectorsOf(spec)
-	for _, x := range c.vectors {
+	for _, x := range spec.Vectors {
 		for _, a := range append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...) {
 			if a.Name != "" && a.Name != spec.Type {
 				c.indexParts = append(c.indexParts, a.Name)
@@ -148,7 +148,7 @@ func (c *core) setViews(t *table.Table) {
 	c.view.Change = func(item map[string]types.AttributeValue, shape int) error { return c.shapes.present(item, shape) }
 	if c.counter != unversioned {
 		c.view.Part = c.mark
-		if len(c.vectors) > 0 && len(c.items) > 1 {
+		if len(c.vectors) > 0 && len(c.items)+len(c.entity.FormerCopies) > 1 {
 			c.view.Copy = c.isCopy
 		}
 	}

@@ -94,7 +94,7 @@ func (p *planner) bring(i int, copied table.Item) error {
 	held := p.stampOf(copied)
 	d := p.difference(copied, made.Item)
 	p.differs = p.differs || !d.empty() || held != p.was.stamp
-	return p.patch(i, step{key: to, name: name, held: held}, d, item.RawOf(copied))
+	return p.patch(i, step{key: to, name: name, held: held}, p.withoutVectors(d), item.RawOf(copied))
 }
 
 // copyOf makes the ith item, a copy, of the main item. The copy keeps its own keys of

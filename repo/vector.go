@@ -71,53 +71,65 @@ func (e *description) mainIndexAttributes(spec schema.Table) (names []string) {
 // withoutVectors returns the changes of a copy: without those of vectors. An older release
 // may have given the copy one.
 func (c *core) withoutVectors(d diff) diff {
-	if len(c.vectors) == 0 {
+	if len(c.schema.Vectors) == 0 {
 		return d
 	}
 	d = diff{set: maps.Clone(d.set), remove: slices.Clone(d.remove)}
-	for _, x := range c.vectors {
+	for _, x := range c.schema.Vectors {
 		delete(d.set, x.Attribute)
-		if !slices.Contains(d.remove, x.Attribute) {
-			d.remove = append(d.remove, x.Attribute)
+		if c.hasVector(x) || slices.Contains(d.remove, x.Partition.Name) {
+			d = d.without(x.Attribute)
 		}
 	}
 	return d
 }
 
-// withPartitions returns the changes of the main item with the partition of each vector that
-// they set: package table refuses a vector without.
+// hasVector reports whether the entity is in a vector index.
+func (c *core) hasVector(x schema.VectorIndex) bool {
+	return slices.ContainsFunc(c.vectors, func(of schema.VectorIndex) bool { return of.Name == x.Name })
+}
+
+// without returns the changes with the removal of an attribute.
+func (d diff) without(attribute string) diff {
+	if !slices.Contains(d.remove, attribute) {
+		d.remove = append(slices.Clone(d.remove), attribute)
+	}
+	return d
+}
+
+// withPartitions returns the changes of the main item as package table takes them: with the
+// partition of each vector that they set, and with the vector of each partition that they
+// remove. It is removed only if none is stored.
 func (p *planner) withPartitions(d diff) diff {
-	for _, x := range p.vectors {
-		name := x.Partition.Name
-		if d.set[x.Attribute] == nil || name == "" || name == p.schema.PK || name == p.schema.SK || d.set[name] != nil || slices.Contains(d.remove, name) {
+	for _, x := range p.schema.Vectors {
+		partition := x.Partition.Name
+		set, removed := d.set[x.Attribute] != nil, slices.Contains(d.remove, partition)
+		if partition == "" || partition == p.schema.PK || partition == p.schema.SK || set == removed || d.set[partition] != nil {
 			continue
 		}
-		stored := p.was.raw.Attributes(func(n []byte) bool { return string(n) == name })[name]
-		if stored != nil {
+		stored := p.was.raw.Attributes(func(n []byte) bool { return string(n) == partition || string(n) == x.Attribute })
+		switch {
+		case removed && stored[x.Attribute] == nil:
+			d = d.without(x.Attribute)
+		case set && stored[partition] != nil:
 			d.set = maps.Clone(d.set) // copies may share it
-			d.set[name] = stored
+			d.set[partition] = stored[partition]
 		}
 	}
 	return d
 }
 
-// isCopy reports whether a value was made of a copy: the entity gives another main key than
-// the one that it was read under.
-func (c *core) isCopy(v any, pk, sk string) bool {
-	switch of := v.(type) {
-	case *table.Item:
-		v = of
-	case *map[string]types.AttributeValue:
-		v = (*table.Item)(of)
-	}
-	if attributes, is := v.(*table.Item); is {
-		decoded, err := c.entity.decode(item.RawOf(*attributes))
-		if err != nil {
+// isCopy reports whether a value was made of a copy: it was read under another key than
+// those that the entity gives its main item, now or formerly. v may be of another type than T.
+func (c *core) isCopy(v any, stored func() map[string]types.AttributeValue, pk, sk string) bool {
+	if reflect.TypeOf(v) != reflect.PointerTo(c.entity.typ) {
+		var err error
+		if v, err = c.decodeStored(stored()); err != nil {
 			return false
 		}
-		v = decoded
 	}
-	return reflect.TypeOf(v) == reflect.PointerTo(c.entity.typ) && c.entity.Key(v) != keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
+	key := keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
+	return key != c.entity.Key(v) && !slices.Contains(keysBy(c.entity.FormerKeys, v), key)
 }
 
 // Search finds the entities whose vectors are nearest to one, the nearest first: see
@@ -146,7 +158,7 @@ func (r *Repo[T]) Search(ctx context.Context, s table.Search) ([]table.Match[T],
 // does not have.
 func (c *core) checkSearch(s table.Search) error {
 	i := slices.IndexFunc(c.schema.Vectors, func(x schema.VectorIndex) bool { return x.Name == s.Index })
-	if i >= 0 && !slices.ContainsFunc(c.vectors, func(x schema.VectorIndex) bool { return x.Name == s.Index }) {
+	if i >= 0 && !c.hasVector(c.schema.Vectors[i]) {
 		return fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(c.schema.Vectors[i].Attribute))
 	}
 	project := s.Project

@@ -322,7 +322,8 @@ func (s *items) isCopy(value reflect.Value, view *item.View) bool {
 		return false
 	}
 	key := s.keyUnder(s.t.schema.PK, s.t.schema.SK)
-	return view.Copy(value.Addr().Interface(), string(key.PK), string(key.SK))
+	stored := func() map[string]types.AttributeValue { return s.attributes() }
+	return view.Copy(value.Addr().Interface(), stored, string(key.PK), string(key.SK))
 }
 
 // shape returns the number of the item's shape.

@@ -26,6 +26,7 @@ type View struct {
 	// nothing.
 	Part func(v any) error
 	// Copy reports whether a value that was read under a key is of a copy that is less than
-	// the entity, and so a part, too. Nil means that there is none.
-	Copy func(v any, pk, sk string) bool
+	// the entity, and so a part, too. stored returns the item that the value was made of. Nil
+	// means that there is none.
+	Copy func(v any, stored func() map[string]types.AttributeValue, pk, sk string) bool
 }
