@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,6 +70,72 @@ func FuzzEncode(f *testing.F) {
 		v := reflect.New(s.fuzzType()).Elem()
 		s.value(v, 5)
 		checkEncode(t, v.Interface())
+	})
+}
+
+type (
+	vector32 []float32
+	vector64 []float64
+)
+
+// vectors are types of vectors, plain ones and those that look like them.
+var vectors = []reflect.Type{
+	reflect.TypeFor[[]float32](), reflect.TypeFor[[]float64](), reflect.TypeFor[vector32](), reflect.TypeFor[vector64](), reflect.TypeFor[*vector32](),
+	reflect.TypeFor[[3]float32](), reflect.TypeFor[[]*float32](), reflect.TypeFor[[][]float32](), reflect.TypeFor[map[string]vector64](), reflect.TypeFor[any](),
+}
+
+// FuzzVector decodes lists of numbers, with a few other elements among them, and encodes
+// what they have become and floats of any bits.
+func FuzzVector(f *testing.F) {
+	seeds(f)
+	for _, number := range []string{
+		"0", "-0", "1", "0.1", "-0.000000059604645", "16777217", "9007199254740993", "3.4028235e38", "3.4028236e38", "-1e39", "1e-46", "1e-400",
+		"1.", ".5", "00.10", "1e400", "123456789012345678", "0.1234567890123456789012345678901234567890", "-", "+1", "0x1p-2", "1_0", "NaN",
+	} {
+		f.Add([]byte(number))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := source(data)
+		var elements []string
+		add := func(element string) { elements = append(elements, element) }
+		if len(data) < 60 && json.Valid([]byte(`"`+string(data)+`"`)) {
+			add(`{"N":` + quote(plainText(string(data))) + `}`)
+		}
+		for range s.below(20) {
+			switch s.below(12) {
+			case 0:
+				add(`{"NULL":true}`)
+			case 1:
+				add(s.attribute(1))
+			case 2, 3, 4:
+				add(`{"N":` + quote(plainText(s.number())) + `}`)
+			case 5, 6:
+				add(`{"N":"` + strconv.FormatFloat(float64(math.Float32frombits(uint32(s.uint64()))), 'f', -1, 32) + `"}`)
+			default:
+				add(`{"N":"` + strconv.FormatFloat(float64(s.next())/256-0.5, 'f', s.below(10), 64) + `"}`)
+			}
+		}
+		list := `{"L":[` + strings.Join(elements, ",") + `]}`
+		typ := vectors[s.below(len(vectors))]
+		holder := reflect.StructOf([]reflect.StructField{{Name: "A", Type: typ}, {Name: "Z", Type: reflect.TypeFor[int]()}})
+		checkDecode(t, holder, []string{"A"}, `{"A":`+list+`,"Z":{"N":"1"}}`, `{"A":{"L":[]}}`, `{"A":`+list+`}`, `{"A":{"M":{"x":`+list+`}}}`)
+
+		v32, v64 := make(vector32, s.below(5)), make([]float64, s.below(5))
+		for i := range v32 {
+			v32[i] = math.Float32frombits(uint32(s.uint64()))
+		}
+		for i := range v64 {
+			v64[i] = math.Float64frombits(s.uint64())
+		}
+		checkEncode(t, struct {
+			A vector32
+			B []float64
+			C any
+			D []float32 `dynamodbav:",omitempty"`
+			E [][]float32
+			F vector64 `dynamodbav:",numberset"`
+			G *vector32
+		}{v32, v64, v64, v32, [][]float32{v32, nil}, v64, &v32})
 	})
 }
 
