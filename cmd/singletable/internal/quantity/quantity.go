@@ -9,7 +9,12 @@ import (
 // Of returns a number as [Grouped] does, with its noun.
 func Of[N int | int64 | float64](n N, noun string) string {
 	text := Grouped(n)
-	if text != "1" {
+	stem, isY := strings.CutSuffix(noun, "y")
+	switch {
+	case text == "1":
+	case isY && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e") && !strings.HasSuffix(stem, "o"):
+		noun = stem + "ies"
+	default:
 		noun += "s"
 	}
 	return text + " " + noun

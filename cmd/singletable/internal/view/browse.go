@@ -40,6 +40,8 @@ type partitionRow struct {
 	Items []row
 	// More is how many of the items are not shown.
 	More int
+	// telling is that of its items.
+	telling int
 }
 
 // itemsOfPartition is how many items of a partition a list of partitions shows.
@@ -152,7 +154,7 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		n := min(len(g.items), itemsOfPartition)
 		all = append(all, partitionRow{
 			Keys: parts(l.Partition, g.pks, v.now), Href: s.partitionAddress(l, g.pks),
-			Items: s.newRows(l, g.items[:n], l.rowKeys(), v.now), More: len(g.items) - n,
+			Items: s.newRows(l, g.items[:n], l.rowKeys(), v.now), More: len(g.items) - n, telling: telling(g.items),
 		})
 	}
 	return all

@@ -41,6 +41,7 @@ type review struct {
 	Delete  bool
 	Seen    string
 	Rows    []reviewRow
+	More    int // differences that are not shown
 	Guarded string
 	// Ignored is the version attribute, if the text has another value than is stored.
 	Ignored string
@@ -248,7 +249,8 @@ func (c *change) review(v *visit, plan edit.Plan, remove bool) {
 		shown := newValue(a, longText, v.now)
 		return &shown
 	}
-	for _, d := range plan.Differences {
+	r.More = max(0, len(plan.Differences)-maxAttributes)
+	for _, d := range plan.Differences[:len(plan.Differences)-r.More] {
 		r.Rows = append(r.Rows, reviewRow{newText(d.Path, longText), show(d.Old), show(d.New)})
 	}
 	switch plan.Guard {

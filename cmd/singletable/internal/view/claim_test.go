@@ -291,7 +291,7 @@ func TestNoClaims(t *testing.T) {
 	s.get(s.at("/partition", "pk", "NONE"), http.StatusOK).id("items").has(t, "ownerPK", "ownerSK")
 	page := s.get(s.at(""), http.StatusOK)
 	page.id("types").has(t, "BOOKING 2, claims 3", "BOOKING claim 7", " claim 1")
-	if got, want := mapRows(page), []string{" claim", "BOOKING", "BOOKING claim", "BOOKING claim"}; !slices.Equal(got, want) {
+	if got, want := mapRows(page), []string{"BOOKING claim", " claim", "BOOKING", "BOOKING claim"}; !slices.Equal(got, want) {
 		t.Errorf("rows %q, want %q", got, want)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
@@ -27,7 +25,9 @@ type item struct {
 	Places     []itemPlace
 	Vectors    []vectorPlace
 	Attributes []attribute
-	Copies     *copies
+	// More is how many attributes are not shown.
+	More   int
+	Copies *copies
 	// Owner is that of a claim, and Claims are those of another item.
 	Owner  *owner
 	Claims []link
@@ -85,7 +85,7 @@ func (s *server) item(v *visit) (*page, error) {
 	c := item{
 		Keys: st.keyParts(k, v.now), Type: of.chip(), Expiry: expiryOf(got, st.schema.TTL, v.now),
 		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now), Vectors: st.vectorPlaces(v, got),
-		Attributes: st.attributes(got, func(a types.AttributeValue) value { return newValue(a, longText, v.now) }),
+		Attributes: st.attributes(got, v.now),
 	}
 	if s.options.Write {
 		c.Edit, c.Guard = st.itemAddress("edit", k), s.formGuard()
@@ -97,6 +97,7 @@ func (s *server) item(v *visit) (*page, error) {
 		text = strings.ToValidUTF8(text[:maxJSON], "") + "…"
 	}
 	c.JSON = newSource(text)
+	c.More = len(got) - len(c.Attributes)
 	for _, p := range c.Places[1:] {
 		if p.Missing == "" {
 			c.Cost.Indexes++
@@ -205,6 +206,7 @@ type copies struct {
 	Type    chip
 	Columns []copyColumn
 	Rows    []copyRow
+	More    int // rows that are not shown
 	// Drift is how many attributes differ that should not, and Missing how many items
 	// there are not.
 	Drift, Missing int
@@ -307,7 +309,7 @@ func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 		for _, i := range items {
 			cell := copyCell{NoItem: i == nil}
 			if a, ok := i[name]; ok {
-				shown := summary(a, now)
+				shown := s.summary(name, a, now)
 				cell.Value = &shown
 			}
 			cell.Differs = i != nil && !edit.Equal(i[name], items[first][name])
@@ -325,4 +327,6 @@ func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 		}
 	}
 	c.Rows = slices.Concat(c.Rows, same, keyRows)
+	c.More = max(0, len(c.Rows)-maxAttributes)
+	c.Rows = c.Rows[:len(c.Rows)-c.More]
 }

@@ -83,6 +83,10 @@ type patternPart struct {
 // In reports whether the item is in the table or index.
 func (c keyMapCell) In() bool { return c.PK != nil || c.Attributes != "" }
 
+// partitionsOnOverview is how many partitions the overview shows: those that say the most
+// to a person.
+const partitionsOnOverview = 20
+
 func (s *server) overview(v *visit) (*page, error) {
 	if err := s.openTable(v, true); err != nil {
 		return nil, err
@@ -94,9 +98,13 @@ func (s *server) overview(v *visit) (*page, error) {
 	}
 	seen, model := st.types()
 	o := overview{
-		Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Vectors: st.vectors(), Omitted: st.omitted, Map: st.keyMap(model),
+		Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Vectors: st.vectors(), Omitted: st.omitted, Map: st.keyMap(model, seen),
 		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: st.root.address(st.schema.Name, "browse"),
 	}
+	slices.SortStableFunc(o.Partitions, func(a, b partitionRow) int {
+		return cmp.Or(cmp.Compare(b.telling, a.telling), cmp.Compare(len(b.Items), len(a.Items)))
+	})
+	o.Partitions = o.Partitions[:min(len(o.Partitions), partitionsOnOverview)]
 	for _, k := range seen {
 		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items, k.Claims})
 	}
@@ -223,8 +231,13 @@ func names(attributes []schema.Attribute) string {
 	return strings.Join(all, ", ")
 }
 
-// keyMap returns the keys of the entities.
-func (s *state) keyMap(m model) keyMap {
+// keyMap returns the keys of the entities, in the order of the types that were seen.
+func (s *state) keyMap(m model, seen []known) keyMap {
+	order := map[string]int{}
+	for i, k := range seen {
+		order[k.Type] = i - len(seen) // before those that were not seen
+	}
+	slices.SortStableFunc(m.Entities, func(a, b tablemodel.Entity) int { return cmp.Compare(order[a.Type], order[b.Type]) })
 	var k keyMap
 	for _, l := range s.layouts {
 		k.Columns = append(k.Columns, l.title())
@@ -262,7 +275,11 @@ func (s *state) keyMap(m model) keyMap {
 // cell returns the pattern of an item in the table or an index.
 func cell(l layout, p tablemodel.Pattern) keyMapCell {
 	if l.composite {
-		return keyMapCell{Attributes: names(l.Partition) + " / " + names(l.Sort)}
+		text := names(l.Partition)
+		if len(l.Sort) > 0 {
+			text += " / " + names(l.Sort)
+		}
+		return keyMapCell{Attributes: text}
 	}
 	if l.Index != "" {
 		in, ok := p.Indexes[l.Index]

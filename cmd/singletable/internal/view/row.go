@@ -1,13 +1,10 @@
 package view
 
 import (
-	"cmp"
 	"hash/fnv"
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -46,19 +43,24 @@ type row struct {
 	// Owner leads from a claim to its owner.
 	Owner  *link
 	Expiry *expiry
-	// First are the attributes that are shown at once, Rest the others.
+	// First are the attributes that are shown at once, and Rest those of the More others
+	// that can be unfolded.
 	First, Rest []attribute
+	More        int
 	Bytes       int64
 	// Score is how near a match of a search is, and Here that it is the item searched for.
 	Score string
 	Here  bool
 }
 
-// firstAttributes is how many attributes of an item a list shows at once.
-const firstAttributes = 4
+// What a list shows of an item.
+const (
+	firstAttributes = 4  // at once
+	restAttributes  = 40 // of the others, when they are unfolded
+)
 
 // newRow returns an item of the table or of an index.
-func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, now time.Time) row {
+func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c choice, now time.Time) row {
 	key := s.table.KeyOf("", item)
 	k, owner := s.kindOf(item)
 	r := row{Type: k.chip(), Expiry: expiryOf(item, s.schema.TTL, now), Bytes: int64(item.Size())}
@@ -72,45 +74,62 @@ func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, now 
 		r.TableKeys = s.keyParts(key, now)
 	}
 	r.Href = s.itemAddress("item", key)
-	all := s.attributes(item, func(v types.AttributeValue) value { return summary(v, now) })
-	// A map says less in a line than a name.
-	slices.SortStableFunc(all, func(a, b attribute) int { return cmp.Compare(a.Value.rank(), b.Value.rank()) })
-	for _, a := range all {
-		switch {
-		case a.Key:
-		case len(r.First) < firstAttributes:
+	names, first := c.order(item)
+	r.More = len(names) - first
+	for i, name := range names[:min(len(names), first+restAttributes)] {
+		a := attribute{Name: newText(name, shortText), Value: s.summary(name, item[name], now)}
+		if i < first {
 			r.First = append(r.First, a)
-		default:
+		} else {
 			r.Rest = append(r.Rest, a)
 		}
 	}
 	return r
 }
 
-// newRows returns items of the table or of an index.
+// Hidden returns how many attributes the row does not show at all.
+func (r row) Hidden() int { return r.More - len(r.Rest) }
+
+// newRows returns items of the table or of an index, with the attributes that tell them
+// apart.
 func (s *state) newRows(l layout, items []table.Item, shown []schema.Attribute, now time.Time) []row {
 	var rows []row
+	c := s.newChoice(l, items)
 	for _, item := range items {
-		rows = append(rows, s.newRow(l, item, shown, now))
+		rows = append(rows, s.newRow(l, item, shown, c, now))
 	}
 	return rows
 }
 
-// attributes returns the attributes of an item in the order of their names.
-func (s *state) attributes(item table.Item, show func(types.AttributeValue) value) []attribute {
+// maxAttributes bounds the attributes of an item that a page shows. The others are in the
+// item's JSON.
+const maxAttributes = 300
+
+// attributes returns the attributes of an item in the order of their names: all keys, and
+// others up to the bound.
+func (s *state) attributes(item table.Item, now time.Time) []attribute {
 	special := map[string]bool{s.schema.Type: true, s.schema.TTL: true}
 	for _, l := range s.layouts {
 		for _, a := range l.keys() {
 			special[a.Name] = true
 		}
 	}
+	for _, x := range s.schema.Vectors {
+		special[x.Attribute], special[x.Partition.Name] = true, true
+	}
 	for _, name := range s.ownerAttributes(item) {
 		special[name] = true
 	}
 	var all []attribute
+	others := 0
 	for _, name := range slices.Sorted(maps.Keys(item)) {
+		if !special[name] {
+			if others++; others > maxAttributes {
+				continue
+			}
+		}
 		all = append(all, attribute{
-			Name: newText(name, shortText), Value: show(item[name]), Key: special[name],
+			Name: newText(name, shortText), Value: s.value(name, item[name], longText, now), Key: special[name],
 			Bytes: table.Item{name: item[name]}.Size(),
 		})
 	}

@@ -145,9 +145,10 @@ func (s *state) claimsOf(of kind, owner keys.Key) (all []keys.Key) {
 type known struct {
 	Type          string
 	Items, Claims int
+	Telling       int
 }
 
-// types returns the types that were seen, in the order of their names, and the entities
+// types returns the types that were seen, those that say the most to a person first, and the entities
 // that are known: those of the file, and what the samples tell of others.
 func (s *state) types() (seen []known, m model) {
 	s.seen.mu.Lock()
@@ -159,15 +160,19 @@ func (s *state) types() (seen []known, m model) {
 		if k.Claim {
 			n.Claims = len(of.read)
 		} else {
-			n.Items = len(of.read)
+			n.Items, n.Telling = len(of.read), telling(of.items)
 		}
 		byType[k.Type] = n
 	}
-	seen = slices.SortedFunc(maps.Values(byType), func(a, b known) int { return cmp.Compare(a.Type, b.Type) })
+	seen = slices.SortedFunc(maps.Values(byType), func(a, b known) int {
+		return cmp.Or(cmp.Compare(b.Telling, a.Telling), cmp.Compare(a.Type, b.Type))
+	})
 	if s.seen.model == nil {
 		s.seen.model = s.infer()
 	}
-	return seen, *s.seen.model
+	m = *s.seen.model
+	m.Entities = slices.Clone(m.Entities)
+	return seen, m
 }
 
 // infer returns the model of the file and the samples. The pages do without an entity of

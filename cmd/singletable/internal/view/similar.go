@@ -125,11 +125,15 @@ func (s *state) search(v *visit, x schema.VectorIndex, f *similarForm) error {
 	}
 	main := s.layouts[0]
 	r := &similarResult{Columns: attributeNames(main.keys()), Scanned: spent.Scanned, VectorBytes: spent.VectorBytes, Whole: s.whole(x.Name)}
+	var items []table.Item
 	for _, m := range matches {
-		found := s.newRow(main, m.Item, main.keys(), v.now)
+		items = append(items, m.Item)
+	}
+	r.Rows = s.newRows(main, items, main.keys(), v.now)
+	for i, m := range matches {
+		found := &r.Rows[i]
 		found.Score = strconv.FormatFloat(m.Score, 'f', 4, 64)
 		found.Here = m.Key == key
-		r.Rows = append(r.Rows, found)
 	}
 	f.Result = r
 	s.recent.add(past{Page: "similar", Index: x.Name, Href: v.URL.RequestURI(), Text: newText("near "+strings.Join(stored(at.Keys), " / "), shortText)})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ type value struct {
 	// Text is a value that has no members.
 	Text text
 	When *moment
+	// Date is the time of a number, "" for a text, which says it itself.
+	Date string
 	// Members are those of a map, a list or a set, and Count is how many there are.
 	Members []member
 	Count   int
@@ -143,9 +146,54 @@ func summary(v types.AttributeValue, now time.Time) value {
 	return short
 }
 
-// rank orders values by how much they say in a line.
-func (v value) rank() int {
-	return slices.Index([]string{"S", "N", "BOOL", "SS", "NS", "L", "M", "NULL", "B", "BS"}, v.Kind)
+// value returns the value of an attribute, with the time that a number stands for.
+func (s *state) value(name string, v types.AttributeValue, limit int, now time.Time) value {
+	return s.dated(name, v, newValue(v, limit, now), now)
+}
+
+// summary returns the value of an attribute in one line.
+func (s *state) summary(name string, v types.AttributeValue, now time.Time) value {
+	return s.dated(name, v, summary(v, now), now)
+}
+
+func (s *state) dated(name string, v types.AttributeValue, shown value, now time.Time) value {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return shown
+	}
+	at, ok := timeOfNumber(name, n.Value)
+	if name == s.schema.TTL {
+		var seconds int64
+		seconds, ok = wholeSeconds(n.Value)
+		at = time.Unix(seconds, 0)
+	}
+	if ok {
+		m := newMoment(at, now)
+		shown.When, shown.Date = &m, m.Full
+	}
+	return shown
+}
+
+// timeOfNumber returns the time of a number of seconds or milliseconds since 1970, of an
+// attribute whose name says that it is a time. It is not ok before 2000 and after 2100,
+// where numbers are counts.
+func timeOfNumber(name, number string) (t time.Time, ok bool) {
+	all := wordsOf(name)
+	if len(all) == 0 || !slices.Contains([]string{"at", "time", "date", "timestamp", "until", "since", "expires", "on"}, all[len(all)-1]) {
+		return t, false
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return t, false
+	}
+	const from, to = 946684800, 4102444800
+	switch {
+	case n >= from && n < to:
+		return time.Unix(n, 0), true
+	case n >= from*1000 && n < to*1000:
+		return time.UnixMilli(n), true
+	}
+	return t, false
 }
 
 // attribute is an attribute of an item.

@@ -99,7 +99,7 @@ func (s *state) vectorPlaces(v *visit, item table.Item) []vectorPlace {
 			p.Similar = s.itemAddress("similar", s.table.KeyOf("", item), "index", x.Name)
 		}
 		if x.Partition.Name != "" && p.Missing == "" {
-			p.Partition = &attribute{Name: newText(x.Partition.Name, shortText), Value: summary(item[x.Partition.Name], v.now)}
+			p.Partition = &attribute{Name: newText(x.Partition.Name, shortText), Value: s.summary(x.Partition.Name, item[x.Partition.Name], v.now)}
 		}
 		all = append(all, p)
 	}

@@ -91,7 +91,7 @@ func TestPartition(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("sort keys: %q", got)
 	}
-	page.id("row-0").has(t, "6 days ago", "ORDER", "status", "sent", "2 more", "totalCents", "7500")
+	page.id("row-0").has(t, "6 days ago", "ORDER", "status", "sent", "3 more", "totalCents", "7500")
 	page.id("row-7").has(t, "expires in 2 h")
 	page.id("row-8").has(t, "expired 5 min ago, not yet deleted")
 

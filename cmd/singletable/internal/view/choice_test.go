@@ -1,0 +1,188 @@
+package view_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/view"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// shown returns the names of the attributes that a row shows at once.
+func shown(row element) (names []string) {
+	cell := row.all(func(e element) bool { return e.attributes["class"] == "a" })[0]
+	for _, c := range cell.children {
+		if c.attributes["class"] == "attr" {
+			names = append(names, strings.TrimSpace(c.children[0].text))
+		}
+	}
+	return names
+}
+
+// A list shows what tells its items apart, and first what people call them.
+func TestListsTellItemsApart(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shop(), nil).open()
+	for i := range 5 {
+		s.put(table.Item{
+			"pk": str("SHOP"), "sk": str(fmt.Sprintf("ORDER#2024-01-1%dT00:00:00.000Z#o-%d", i, i)), "entityType": str("ORDER"),
+			"about": str("the same for all"), "batch": str(fmt.Sprintf("b-%d", i%2)), "checksum": str(fmt.Sprintf("sum %d", i)), "expiresAt": number("1705924800"),
+			"gsi1pk": str(fmt.Sprintf("STATUS#s%d", i)), "gsi1sk": str(fmt.Sprintf("ORDER#%d", i)), "id": str(fmt.Sprintf("01HM0000000000000000000%03d", i)),
+			"mail": str(fmt.Sprintf("a%d@example.com", i)), "orderId": str(fmt.Sprintf("o-%d", i)), "placedAt": str(fmt.Sprintf("2024-01-1%dT00:00:00Z", i)),
+			"revision": str("r" + fmt.Sprint(i)), "secret": raw(fmt.Sprint(i)), "serial": number(strings.Repeat("4", 38-i)), "status": str(fmt.Sprintf("s%d", i)),
+			"title": str(fmt.Sprintf("Order %d", i)), "token": str(fmt.Sprintf("dGhpcyBpcyBub3QgYSB0ZXh%d", i)), "totalCents": number(fmt.Sprint(100 + i)),
+			"uuid": str(fmt.Sprintf("6ba7b810-9dad-11d1-80b4-00c04fd430c%d", i)),
+		})
+	}
+	s.get(s.at(""), http.StatusOK)
+	row := s.get(s.at("/partition", "pk", "SHOP"), http.StatusOK).id("row-1")
+	if got, want := shown(row), []string{"title", "status", "mail", "totalCents"}; !slices.Equal(got, want) {
+		t.Errorf("attributes %q, want %q", got, want)
+	}
+	row.has(t, "batch", "the same for all") // unfolded
+
+	// What the keys of an index are made of comes first.
+	row = s.get(s.at("/partition", "pk", "STATUS#s1", "index", "GSI1"), http.StatusOK).id("row-0")
+	if got, want := shown(row), []string{"status", "title", "mail", "totalCents"}; !slices.Equal(got, want) {
+		t.Errorf("attributes in the index %q, want %q", got, want)
+	}
+}
+
+// The attributes that an index is made of are shown, also if they are equal in all rows.
+func TestListsShowWhatAnIndexIsMadeOf(t *testing.T) {
+	t.Parallel()
+	spec := schema.Table{Name: "Plain", Indexes: []schema.Index{{Name: "byCity", PK: "city", SK: "born", SKType: "N"}, {Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+	s := serve(t, spec, nil).open()
+	for i := range 5 {
+		s.put(table.Item{
+			"pk": str(fmt.Sprintf("USER#u%d", i)), "sk": str("PROFILE"), "entityType": str("USER"), "userId": str(fmt.Sprintf("u%d", i)), "name": str(fmt.Sprint("n", i)),
+			"city": str("Köln"), "born": number(fmt.Sprint(1990 + i)), "tenant": str("acme"), "gsi1pk": str("TENANT#acme"), "gsi1sk": str(fmt.Sprintf("USER#u%d", i)),
+		})
+	}
+	s.get(s.at(""), http.StatusOK)
+	row := s.get(s.at("/browse", "as", "list"), http.StatusOK).id("row-0")
+	if got, want := shown(row), []string{"name", "born"}; !slices.Equal(got, want) {
+		t.Errorf("attributes %q, want %q", got, want)
+	}
+	row.has(t, "city", "Köln")
+	row = s.get(s.at("/partition", "index", "GSI1", "pk", "TENANT#acme"), http.StatusOK).id("row-0")
+	if got := shown(row); !slices.Contains(got, "tenant") || !slices.Contains(got, "userId") {
+		t.Errorf("attributes %q lack those of the index", got)
+	}
+}
+
+// Numbers that are times are shown as dates.
+func TestDatesOfNumbers(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shop(), nil).open()
+	s.put(table.Item{
+		"pk": str("A"), "sk": str("1"), "expiresAt": number("1705924800"), "createdAt": number("1705579200"),
+		"seenAt": number("1705579200000"), "count": number("1705579200"), "at": number("7"), "since": str("2024-01-18T11:00:00Z"),
+	})
+	page := s.get(s.at("/item", "pk", "A", "sk", "1"), http.StatusOK).id("attributes")
+	for name, want := range map[string]string{
+		"expiresAt": "1705924800 Mon 22 Jan 2024, 12:00:00 UTC in 4 days", "createdAt": "1705579200 Thu 18 Jan 2024, 12:00:00 UTC now",
+		"seenAt": "1705579200000 Thu 18 Jan 2024, 12:00:00 UTC now", "count": "1705579200", "at": "7", "since": "2024-01-18T11:00:00Z 1 h ago",
+	} {
+		for _, r := range page.all(named("tr")) {
+			if r.children[0].text == name {
+				if got := r.children[2].text; got != want {
+					t.Errorf("%s is shown as %q, want %q", name, got, want)
+				}
+			}
+		}
+	}
+	s.get(s.at("/partition", "pk", "A"), http.StatusOK).id("row-0").has(t, "Thu 18 Jan 2024, 12:00:00 UTC", "expires in 4 days")
+}
+
+// The first page has people before lines of an audit.
+func TestOverviewOpensOnPeople(t *testing.T) {
+	t.Parallel()
+	s := filled(t, nil)
+	for i := range 30 {
+		s.put(table.Item{"pk": str(fmt.Sprintf("AUDIT#%02d", i)), "sk": str("CHANGE#1"), "entityType": str("AUDIT"), "number": number(strings.Repeat("9", 38))})
+	}
+	page := s.get(s.at(""), http.StatusOK)
+	first := page.id("partitions").all(named("tbody"))[0].children
+	if len(first) != 20 || !strings.HasPrefix(strings.TrimSpace(first[0].text), "USER#") {
+		t.Errorf("%d partitions, the first is %s", len(first), first[0].text)
+	}
+	if chips := page.id("types").all(named("li")); !strings.HasPrefix(chips[0].text, "USER") {
+		t.Errorf("the first type is %s", chips[0].text)
+	}
+	if rows := mapRows(page); rows[0] != "USER" {
+		t.Errorf("the first row of the map is %s", rows[0])
+	}
+}
+
+// A zero that is known to be wrong is not shown.
+func TestCountsOfDynamoDB(t *testing.T) {
+	t.Parallel()
+	s := filled(t, nil)
+	indexes := s.get(s.at(""), http.StatusOK).id("indexes")
+	indexes.has(t, "not counted yet")
+	if strings.Contains(indexes.text, "0 B") {
+		t.Error("the size of a table with items is 0 B")
+	}
+	empty := serve(t, shop(), nil).open()
+	empty.get(empty.at(""), http.StatusOK).id("facts").has(t, "about 0", "0 B")
+	order := s.get(s.at("/item", "pk", "USER#ana", "sk", "SESSION#s-00"), http.StatusOK)
+	order.id("facts").has(t, "1 index entry")
+	both := table.Item{"pk": str("BOTH"), "sk": str("1"), "gsi1pk": str("a"), "gsi1sk": str("b"), "gsi2pk": str("c"), "gsi2sk": str("d")}
+	s.put(both)
+	s.get(s.at("/item", "pk", "BOTH", "sk", "1"), http.StatusOK).id("facts").has(t, "2 index entries")
+}
+
+// The page of an item has a bounded height, whatever the item is.
+func TestManyAttributes(t *testing.T) {
+	t.Parallel()
+	model := tablemodel.Model{Entities: []tablemodel.Entity{{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{{PK: "{1}", SK: "{2}"}}}}}
+	s := serve(t, shop(), func(o *view.Options) { o.Write, o.Model = true, &model })
+	model.Name = s.name
+	s.open()
+	item := table.Item{"pk": str("MANY"), "sk": str("1"), "entityType": str("USER"), "gsi1pk": str("z"), "gsi1sk": str("z"), "revision": str("r1")}
+	for i := range 8000 {
+		item[fmt.Sprintf("a%04d", i)] = &types.AttributeValueMemberBOOL{Value: i%2 == 0}
+	}
+	s.put(item)
+	response, body := s.fetch(s.request(http.MethodGet, s.at("/item", "pk", "MANY", "sk", "1")))
+	if response.StatusCode != http.StatusOK || len(body) > 300_000 {
+		t.Errorf("status %d, %d bytes", response.StatusCode, len(body))
+	}
+	page := parse(t, body)
+	page.check(t)
+	page.id("more").has(t, "7,701 further attributes, not shown", "All as JSON")
+	if n := len(page.id("attributes").all(named("tr"))); n != 306 {
+		t.Errorf("%d rows", n)
+	}
+	page.id("attributes").has(t, "gsi1pk", "sk")
+	row := s.get(s.at("/partition", "pk", "MANY"), http.StatusOK).id("row-0")
+	row.has(t, "7997 more", "7,957 further attributes")
+	s.submit(page, "delete", "delete", http.StatusOK, nil).id("more-differences").has(t, "7,706 further differences")
+}
+
+// A name with a bracket or a dot is that of an attribute, and not of an element.
+func TestBracketsInNames(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shop(), func(o *view.Options) { o.Write = true }).open()
+	s.put(table.Item{"pk": str("A"), "sk": str("1"), "a": list(str("x")), "a[0]": str("x"), "b.c[": str("x"), "[]": str("x")})
+	edit := s.get(s.at("/edit", "pk", "A", "sk", "1"), http.StatusOK)
+	text := strings.Replace(strings.Replace(edit.id("text").text, `"a[0]": {"S": "x"}`, `"a[0]": {"S": "y"}`, 1), `"b.c[": {"S": "x"},`, "", 1)
+	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": text})
+	review.id("review").has(t, `"a[0]"`, `"b.c["`)
+	s.submit(review, "confirm", "write", http.StatusOK, nil).id("done").has(t, "written")
+	got := s.stored(keys.Key{PK: "A", SK: "1"})
+	if values(got, "a[0]") != "y" || got["b.c["] != nil || got["a"] == nil {
+		t.Errorf("stored: %v", got)
+	}
+	item := s.get(s.at("/item", "pk", "A", "sk", "1"), http.StatusOK)
+	s.submit(s.submit(item, "delete", "delete", http.StatusOK, nil), "confirm", "write", http.StatusOK, nil).id("done").has(t, "deleted")
+}
