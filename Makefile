@@ -95,6 +95,10 @@ browser: ## Test the pages of singletable view and of the shop in Chromium (need
 pictures: ## Take the pictures of singletable view for the documentation (needs chromium)
 	go test -count=1 -run '^TestPictures$$' ./suites/browser -update
 
+.PHONY: pages
+pages: ## Take pictures of all pages of singletable view, in both themes and narrow, into bin/pages (needs chromium)
+	go test -count=1 -run '^TestEveryPage$$' ./suites/browser -pictures $(CURDIR)/bin/pages
+
 .PHONY: streams
 streams: ## Write 100,000 records of streams on ten engines, and compare what two consumers get (about 5 minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
