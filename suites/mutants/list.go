@@ -476,6 +476,26 @@ var mutants = []mutant{
 		messages, "TestScheduleMessage",
 	},
 	{
+		"a vector is written with its partition",
+		"table/vector.go", "attributes[x.Attribute] != nil && attributes[p] == nil {", "attributes[x.Attribute] != nil && attributes[p] == nil && false {",
+		"./table", "TestWritesOfVectors",
+	},
+	{
+		"a search finds nothing of another tenant",
+		"table/items.go", "if !s.isAsked() {", "if false && !s.isAsked() {",
+		"./table", "TestSearchResponses",
+	},
+	{
+		"what a search finds is a part",
+		"table/search.go", "share := share{part: true,", "share := share{part: false,",
+		"./repo", "TestPartsWithoutVectors",
+	},
+	{
+		"what is read through a copy without the vector is a part",
+		"repo/core.go", "c.view.Copy = c.isCopy", "_ = c.isCopy",
+		"./repo", "TestPartsWithoutVectors",
+	},
+	{
 		"stream: nothing behind a failure is handled",
 		"stream/router.go", "if int64(i) >= failed.Load() {\n\t\t\treturn", "if false {\n\t\t\treturn",
 		streams, "TestFailures/1",

@@ -12,7 +12,7 @@ import (
 
 // all are the probes of every area.
 func all() []claims {
-	return slices.Concat(numbers(), sets(), sizes(), keyValues(), conditions(), updates(), queries(), operands(), transactions(), tables())
+	return slices.Concat(numbers(), sets(), sizes(), keyValues(), conditions(), updates(), queries(), operands(), transactions(), tables(), vectors())
 }
 
 func TestNumberSizes(t *testing.T) {
