@@ -545,9 +545,7 @@ func TestSearchesOfEntities(t *testing.T) {
 	expect.OK(t, err)
 	expect.Equal(t, "upgraded", matches[0].Item.Title, "1")
 	expect.Err(t, titled.Put(ctx, &matches[0].Item), table.ErrStale)
-	search := func(r interface {
-		Search(context.Context, table.Search) ([]table.Match[product], table.Stats, error)
-	}, s table.Search) error {
+	search := func(r *repo.Repo[product], s table.Search) error {
 		_, _, err := r.Search(ctx, s)
 		return err
 	}

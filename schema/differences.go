@@ -105,15 +105,15 @@ func (w layout) differences(where, index, action string, live layout) []differen
 	return all
 }
 
-// pending is the difference of a live index that DynamoDB is creating or deleting.
-func (live layout) pending(where, index string) []difference {
-	switch live.status {
+// pending is the difference of w, a live index, if DynamoDB is creating or deleting it.
+func (w layout) pending(where, index string) []difference {
+	switch w.status {
 	case "":
 		return nil
 	case string(types.IndexStatusDeleting):
-		return []difference{differs(index, byEnsure, "wait until it is gone, and add it", "%s: is %s", where, live.status)}
+		return []difference{differs(index, byEnsure, "wait until it is gone, and add it", "%s: is %s", where, w.status)}
 	}
-	return []difference{differs(index, byEnsure, "wait until it is ACTIVE", "%s: is %s", where, live.status)}
+	return []difference{differs(index, byEnsure, "wait until it is ACTIVE", "%s: is %s", where, w.status)}
 }
 
 // unknownIndexes are notes about the live indexes that the schema does not name.

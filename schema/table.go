@@ -233,6 +233,24 @@ func (t Table) Validate() error {
 	return listed(t.Name, errInvalid, problems)
 }
 
+// keyAttributes returns the attributes that are keys on their own, and those that items have
+// anyway: parts of keys of several attributes, and what searches of vector indexes are for.
+func (t Table) keyAttributes() (keys, parts []Attribute) {
+	keys = []Attribute{{t.PK, t.PKType}, {t.SK, t.SKType}}
+	for _, x := range t.Indexes {
+		partition, sort := x.Keys()
+		if x.composite() {
+			parts = slices.Concat(parts, partition, sort)
+		} else {
+			keys = slices.Concat(keys, partition, sort)
+		}
+	}
+	for _, x := range t.Vectors {
+		parts = append(parts, x.searched()...)
+	}
+	return keys, parts
+}
+
 // attributeTypes returns the type of every key attribute of s, and of what searches of
 // vector indexes are for, and what is wrong with them: a type that a key cannot have, one
 // attribute with two types.
@@ -259,26 +277,15 @@ func (t Table) attributeTypes() (map[string]types.ScalarAttributeType, []string)
 			problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL, type or shape attribute too", name))
 		}
 	}
-	add(t.PK, t.PKType)
-	add(t.SK, t.SKType)
-	own(t.PK)
-	own(t.SK)
-	for _, x := range t.Indexes {
-		partition, sort := x.Keys()
-		for _, a := range slices.Concat(partition, sort) {
-			add(a.Name, a.Type)
-			// A key of several attributes is made of those that items have anyway.
-			if !x.composite() || a.Name == t.Shape {
-				own(a.Name)
-			}
-		}
+	keys, parts := t.keyAttributes()
+	for _, a := range keys {
+		add(a.Name, a.Type)
+		own(a.Name)
 	}
-	for _, x := range t.Vectors {
-		for _, a := range x.searched() {
-			add(a.Name, a.Type)
-			if a.Name == t.Shape {
-				own(a.Name)
-			}
+	for _, a := range parts {
+		add(a.Name, a.Type)
+		if a.Name == t.Shape {
+			own(a.Name)
 		}
 	}
 	if kind := all[t.Type]; kind != "" && kind != types.ScalarAttributeTypeS {

@@ -245,6 +245,10 @@ func vectorAddition(have *types.TableDescription) string {
 		"by its count, which is up to about 6 hours old", items)
 }
 
+// unsearchable are the codes of errors that say that an index is not there or not filled, or
+// that the table itself is not there yet.
+var unsearchable = []string{"ValidationException", "ResourceNotFoundException"}
+
 // searchDifferences are the vector indexes that take no searches yet: the description of a
 // table can be ahead of them.
 func (e *ensuring) searchDifferences(ctx context.Context) (all []difference, err error) {
@@ -262,7 +266,7 @@ func (e *ensuring) searchDifferences(ctx context.Context) (all []difference, err
 		switch api, _ := response.Of(err); {
 		case err == nil:
 			e.searched[x.Name] = true
-		case api != nil && api.ErrorCode() == "ValidationException": // that it is not there, or not filled
+		case api != nil && slices.Contains(unsearchable, api.ErrorCode()):
 			all = append(all, differs(x.Name, byEnsure, "wait until it takes searches", "vector index %s: takes no searches yet", x.Name))
 		default:
 			return nil, err

@@ -168,12 +168,7 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		return 0, err
 	}
 	size = key.Size()
-	clauses := func(actions string) func(string) bool {
-		return func(name string) bool {
-			return slices.ContainsFunc(all, func(a assignment) bool { return strings.Contains(actions, a.action) && f.names[a.path] == name })
-		}
-	}
-	if fault := t.patchFault(clauses("SET ADD"), clauses("REMOVE")); fault != nil {
+	if fault := t.updateFault(f, all); fault != nil {
 		return 0, fault.err()
 	}
 	for _, a := range all {
@@ -184,11 +179,6 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		}
 		if fault := t.indexFault(f, attribute, a); fault != nil {
 			return 0, fault.in(attribute).err()
-		}
-		if value := f.values[a.constant()]; !nested && a.action == "SET" && value != nil {
-			if fault := t.vectorsFault(Item{attribute: value}); fault != nil {
-				return 0, fault.err()
-			}
 		}
 		values := f.assigned(a)
 		if !nested && len(values) > 0 {

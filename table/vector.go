@@ -88,3 +88,23 @@ func (t *Table) patchFault(sets, removes func(attribute string) bool) *fault {
 	}
 	return nil
 }
+
+// updateFault is patchFault of an update expression, or says why a vector index cannot have
+// one of the vectors that it sets.
+func (t *Table) updateFault(f formula, all []assignment) *fault {
+	clauses := func(actions string) func(string) bool {
+		return func(name string) bool {
+			return slices.ContainsFunc(all, func(a assignment) bool { return strings.Contains(actions, a.action) && f.names[a.path] == name })
+		}
+	}
+	for _, a := range all {
+		attribute, value := f.names[a.path], f.values[a.constant()]
+		if attribute == "" || value == nil || a.action != "SET" { // an element, or known to DynamoDB alone
+			continue
+		}
+		if fault := t.vectorsFault(Item{attribute: value}); fault != nil {
+			return fault
+		}
+	}
+	return t.patchFault(clauses("SET ADD"), clauses("REMOVE"))
+}
