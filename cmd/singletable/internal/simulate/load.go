@@ -1,0 +1,326 @@
+// Package simulate says what a table's design does at a load: which key is refused first,
+// and what it costs.
+//
+// # The model
+//
+// Requests become read and write units on partition keys, of the table and of each index.
+// A partition takes 3,000 read units and 1,000 write units a second; it holds a range of
+// hashed keys. The hottest keys are looked at one by one, all others as an even load. A step
+// is a second. Each rule names its source where it stands; what AWS does not document is in
+// [Assumptions], with the range that the results should be tried for.
+//
+// It does not model retries, global tables, DAX, the time a request takes, or other tables of
+// the account.
+//
+// # Reading the code
+//
+//	load.go    what the table is asked to do
+//	units.go   what a request costs
+//	demand.go  the load of each key
+//	place.go   the partitions of the table or an index
+//	run.go     the steps
+//	limit.go   what is refused first, without steps
+//	price.go   dollars a month
+//	report.go  the results as text
+//	page.go    and as a page with plots
+package simulate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Load is what a table is asked to do today. It is a plain value, and a JSON file.
+type Load struct {
+	Name string `json:"name"`
+	// Provisioned is the capacity of a provisioned table, in units a second. Zero means on
+	// demand.
+	Provisioned Units `json:"provisioned,omitzero"`
+	// Peak is the greatest load that the table has seen, in units a second. It is scaled for
+	// twice that. Zero is a new table.
+	Peak Units `json:"peak,omitzero"`
+	// Quota is the most that the table and each index take; 40,000 of each by default.
+	Quota Units `json:"quota,omitzero"`
+	// StoredGB is the size of the table with its indexes.
+	StoredGB float64 `json:"storedGB,omitzero"`
+	// Keys are the kinds of partition keys, by a name: "user", "day".
+	Keys map[string]Keys `json:"keys"`
+	// Patterns are what the application does.
+	Patterns []Pattern `json:"patterns"`
+	// Shape is how the load changes in the time that is simulated: by default it is the same.
+	Shape []Point `json:"shape,omitempty"`
+	// Assumptions are what AWS does not document.
+	Assumptions Assumptions `json:"assumptions,omitzero"`
+}
+
+// Units are read and write units, a second or in all.
+type Units struct {
+	Read  float64 `json:"read,omitzero"`
+	Write float64 `json:"write,omitzero"`
+}
+
+// Keys are partition keys of one kind.
+type Keys struct {
+	// Count is how many there are.
+	Count int64 `json:"count"`
+	// Distribution says how requests choose one: "uniform" by default; "zipf:1.1", where the
+	// nth key is asked for in proportion to 1/n to this power; "one:0.5", where one key has
+	// this share of the requests, and the others an even one.
+	Distribution string `json:"distribution,omitzero"`
+	// Shards is over how many partition keys the items of each are spread.
+	Shards int `json:"shards,omitzero"`
+	// SortKeys says what is under a key: "spread", which DynamoDB can split, by default;
+	// "growing", as of times, where all writes are at the end; "one" item.
+	SortKeys string `json:"sortKeys,omitzero"`
+}
+
+// Pattern is an access pattern.
+type Pattern struct {
+	Name string `json:"name"`
+	// Rate is how often it happens today, in a second.
+	Rate     float64   `json:"rate"`
+	Requests []Request `json:"requests"`
+}
+
+// Request is a request of a pattern, or an item of a transaction.
+type Request struct {
+	// Op is get, query, write (put, create, update or delete), or check, of a transaction.
+	Op string `json:"op"`
+	// Keys is the kind of the partition key, and In the index; the table by default.
+	Keys string `json:"keys"`
+	In   string `json:"in,omitzero"`
+	// Bytes is the size of an item, 1,000 by default, and Items how many a query reads.
+	Bytes int `json:"bytes,omitzero"`
+	Items int `json:"items,omitzero"`
+	// Consistent is a consistent read, and Transaction an item of a transaction.
+	Consistent  bool `json:"consistent,omitzero"`
+	Transaction bool `json:"transaction,omitzero"`
+	// Times is how often it is sent for one time that the pattern happens; 1 by default.
+	Times float64 `json:"times,omitzero"`
+	// Indexes are the writes of indexes that a write causes.
+	Indexes []IndexWrite `json:"indexes,omitempty"`
+}
+
+// IndexWrite is a write of an index.
+type IndexWrite struct {
+	In   string `json:"in"`
+	Keys string `json:"keys"`
+	// Bytes is the size of the item in the index; that of the item by default.
+	Bytes int `json:"bytes,omitzero"`
+	// Moves means that the key in the index changes: one entry is deleted, another written.
+	Moves bool `json:"moves,omitzero"`
+}
+
+// Point is a factor of the load at a time. Between points it changes evenly.
+type Point struct {
+	Second int     `json:"second"`
+	Factor float64 `json:"factor"`
+}
+
+// Assumptions are what AWS does not document. Zero is the default.
+type Assumptions struct {
+	// SplitAfter is for how many seconds a partition is over its limits until DynamoDB splits
+	// it: 300 by default, and 60 to 900 should be tried.
+	SplitAfter int `json:"splitAfter,omitzero"`
+	// GrowAfter is how many seconds an on-demand table takes until it is scaled for twice a new
+	// peak: 1,800 by default, and 300 to 1,800 should be tried. AWS says that requests can be
+	// refused beyond twice the peak within 30 minutes.
+	GrowAfter int `json:"growAfter,omitzero"`
+}
+
+const (
+	uniform = "uniform"
+	spread  = "spread"
+	growing = "growing"
+	oneItem = "one"
+)
+
+// The default quota of a table. AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer
+// Guide.
+const defaultQuota = 40_000
+
+// Read reads a load and fills in its defaults. An error lists everything that is wrong.
+func Read(r io.Reader) (Load, error) {
+	var l Load
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return Load{}, fmt.Errorf("the load is no JSON of this form: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Load{}, errors.New("there is more after the load")
+	}
+	return l, l.complete()
+}
+
+// complete fills in defaults and checks the load.
+func (l *Load) complete() error {
+	var problems []string
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	set(&l.Quota.Read, defaultQuota)
+	set(&l.Quota.Write, defaultQuota)
+	set(&l.Assumptions.SplitAfter, 300)
+	set(&l.Assumptions.GrowAfter, 1800)
+	if l.Name == "" {
+		bad("name: is empty")
+	}
+	for name, u := range map[string]Units{"provisioned": l.Provisioned, "peak": l.Peak, "quota": l.Quota} {
+		if !within(u.Read, maxUnits) || !within(u.Write, maxUnits) {
+			bad("%s: units a second must be 0 to %d", name, maxUnits)
+		}
+	}
+	if !within(l.StoredGB, maxGB) {
+		bad("storedGB: must be 0 to %d", maxGB)
+	}
+	if (l.Provisioned.Read == 0) != (l.Provisioned.Write == 0) {
+		bad("provisioned: needs read and write units")
+	}
+	for name, k := range l.Keys {
+		set(&k.Shards, 1)
+		set(&k.SortKeys, spread)
+		set(&k.Distribution, uniform)
+		if _, err := newShares(k); err != nil {
+			bad("keys[%q].distribution: %v", name, err)
+		}
+		if k.Count < 1 || k.Shards < 1 || k.Shards > maxShards {
+			bad("keys[%q]: count must be at least 1, and shards 1 to %d", name, maxShards)
+		}
+		if !slices.Contains([]string{spread, growing, oneItem}, k.SortKeys) {
+			bad("keys[%q].sortKeys: %q is not spread, growing or one", name, k.SortKeys)
+		}
+		l.Keys[name] = k
+	}
+	if len(l.Patterns) == 0 {
+		bad("patterns: there are none")
+	}
+	for i := range l.Patterns {
+		l.Patterns[i].complete(l, fmt.Sprintf("patterns[%d]", i), bad)
+	}
+	for i, p := range l.Shape {
+		if !within(p.Factor, maxRate) || i > 0 && p.Second <= l.Shape[i-1].Second || p.Second < 0 {
+			bad("shape[%d]: seconds must ascend, and factors be 0 to %d", i, maxRate)
+		}
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems) // maps have no order
+		return errors.New(strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// What a load may have. Beyond it, the result would be of no use, or its numbers not exact.
+const (
+	maxShards = 256 // of package shard
+	maxBytes  = 400 * 1024
+	maxItems  = 1_000_000
+	maxUnits  = 100_000_000 // in a second
+	maxRate   = 100_000_000
+	maxGB     = 10_000_000
+)
+
+func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
+	if p.Name == "" || !within(p.Rate, maxRate) || p.Rate == 0 || len(p.Requests) == 0 {
+		bad("%s: needs a name, a rate above 0 of at most %d, and requests", at, maxRate)
+	}
+	for i := range p.Requests {
+		r := &p.Requests[i]
+		set(&r.Bytes, 1000)
+		set(&r.Items, 1)
+		set(&r.Times, 1)
+		where := fmt.Sprintf("%s.requests[%d]", at, i)
+		if !slices.Contains([]string{"get", "query", "write", "check"}, r.Op) {
+			bad("%s.op: %q is not get, query, write or check", where, r.Op)
+		}
+		if _, ok := l.Keys[r.Keys]; !ok {
+			bad("%s.keys: there are no keys %q", where, r.Keys)
+		}
+		if r.Bytes < 1 || r.Bytes > maxBytes || r.Items < 1 || r.Items > maxItems || !within(r.Times, maxItems) {
+			bad("%s: bytes must be 1 to %d, items 1 to %d, and times at most that", where, maxBytes, maxItems)
+		}
+		if r.In != "" && r.Op != "query" || r.Op != "write" && len(r.Indexes) > 0 {
+			bad("%s: an index takes queries, and writes have indexes", where)
+		}
+		for j := range r.Indexes {
+			x := &r.Indexes[j]
+			set(&x.Bytes, r.Bytes)
+			if _, ok := l.Keys[x.Keys]; !ok || x.In == "" || x.Bytes < 1 || x.Bytes > maxBytes {
+				bad("%s.indexes[%d]: needs the name of an index, keys that there are, and bytes", where, j)
+			}
+		}
+	}
+}
+
+// set sets a default.
+func set[T comparable](v *T, to T) {
+	var zero T
+	if *v == zero {
+		*v = to
+	}
+}
+
+func within(f float64, most float64) bool { return f >= 0 && f <= most }
+
+// shares says which share of the requests each key has, from the most asked for on.
+type shares struct {
+	count    float64
+	exponent float64 // of a zipf distribution; 0 is uniform
+	sum      float64
+	first    float64 // of one key with a share of its own
+}
+
+func newShares(k Keys) (shares, error) {
+	kind, text, _ := strings.Cut(k.Distribution, ":")
+	number, err := strconv.ParseFloat(text, 64)
+	s := shares{count: float64(k.Count)}
+	switch {
+	case kind == uniform && text == "":
+		return s, nil
+	case kind == "zipf" && err == nil && number > 0 && number <= 4:
+		s.exponent = number
+		s.sum = harmonic(s.count, number)
+		return s, nil
+	case kind == "one" && err == nil && number > 0 && number <= 1:
+		s.first = number
+		return s, nil
+	}
+	return s, fmt.Errorf("%q is not uniform, zipf:EXPONENT of at most 4, or one:SHARE", k.Distribution)
+}
+
+// of returns the share of the nth key, from 0.
+func (s shares) of(n int) float64 {
+	switch {
+	case float64(n) >= s.count:
+		return 0
+	case s.exponent > 0:
+		return math.Pow(float64(n+1), -s.exponent) / s.sum
+	case s.first > 0 && n == 0:
+		return s.first
+	case s.first > 0:
+		return (1 - s.first) / (s.count - 1)
+	}
+	return 1 / s.count
+}
+
+// harmonic returns the sum of n to the power of -s from 1 to count. Behind the first terms it
+// is an integral, by the formula of Euler and Maclaurin.
+func harmonic(count, s float64) float64 {
+	const exact = 10_000
+	sum := 0.0
+	for n := 1.0; n <= min(count, exact); n++ {
+		sum += math.Pow(n, -s)
+	}
+	if count <= exact {
+		return sum
+	}
+	integral := math.Log(count / exact)
+	if s != 1 {
+		integral = (math.Pow(count, 1-s) - math.Pow(exact, 1-s)) / (1 - s)
+	}
+	return sum + integral + (math.Pow(count, -s)-math.Pow(exact, -s))/2
+}

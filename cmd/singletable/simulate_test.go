@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hotLoad is a design with a hot key: all posts are in one partition of an index.
+const hotLoad = `{
+  "name": "Posts",
+  "keys": {"post": {"count": 100000}, "published": {"count": 1, "sortKeys": "growing"}},
+  "patterns": [
+    {"name": "publish", "rate": 50, "requests": [
+      {"op": "write", "keys": "post", "bytes": 900, "indexes": [{"in": "byTime", "keys": "published", "bytes": 200}]}]},
+    {"name": "newest", "rate": 100, "requests": [{"op": "query", "in": "byTime", "keys": "published", "items": 20, "bytes": 200}]}
+  ]
+}`
+
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	load, page := filepath.Join(dir, "load.json"), filepath.Join(dir, "load.html")
+	for name, text := range map[string]string{
+		"load.json": hotLoad, "bad.json": `{"name": "x", "keys": {}, "patterns": []}`, "no-prices.json": `{}`,
+		"prices.json": `{"region": "eu-test-1", "date": "2026-01-01", "source": "a contract", "writeMillion": 1}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) (int, string) {
+		var out strings.Builder
+		p := testProgram(&out, &out, nil, "", 0)
+		return p.run(t.Context(), append([]string{"simulate"}, args...)), out.String()
+	}
+
+	code, text := run("-factor", "30", "-seconds", "600", "-html", page, load)
+	for _, want := range []string{
+		"Posts holds 20 times today's load",
+		`the hottest of the keys "published" in index byTime takes 1,000 write units a second: its sort keys grow`,
+		"Asked for by publish", "publish: 299,", "newest: never refused", `16 shards for "published": holds`,
+	} {
+		if code != exitYes || !strings.Contains(text, want) {
+			t.Errorf("exit %d, and no %q in:\n%s", code, want, text)
+		}
+	}
+	html, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(html), "refused: publish, a second; at most") || strings.Count(string(html), "<path") != 6 {
+		t.Errorf("the page: %v\n%s", err, html)
+	}
+	_, again := run("-factor", "30", "-seconds", "600", load)
+	if again != text {
+		t.Errorf("the same seed gives another result:\n%s", again)
+	}
+	if code, text = run("-json", "-prices", filepath.Join(dir, "prices.json"), load); code != exitYes || !json.Valid([]byte(text)) || !strings.Contains(text, `"region": "eu-test-1"`) {
+		t.Errorf("-json: %d\n%.300s", code, text)
+	}
+	for args, want := range map[string]string{
+		"":                    "it takes the name of a file",
+		"-factor 0 " + load:   "-factor must be above 0",
+		"-factor NaN " + load: "-factor must be above 0",
+		"-seconds 0 " + load:  "-seconds must be 1 to",
+		dir + "/none.json":    "no such file",
+		dir + "/bad.json":     "bad.json: patterns: there are none",
+		"-prices " + dir + "/no-prices.json " + load: "no-prices.json: prices need a region",
+	} {
+		if code, text := run(strings.Fields(args)...); code != exitTrouble || !strings.Contains(text, want) {
+			t.Errorf("%s: exit %d, %s", args, code, text)
+		}
+	}
+}
