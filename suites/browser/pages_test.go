@@ -31,7 +31,11 @@ var pagesOfTheShop = []struct {
 	{"item-with-vector", "t/Shop/item?pk=PRODUCT%23p-pan&sk=VECTOR", nil},
 	{"similar", "t/Shop/similar?index=similar&pk=PRODUCT%23p-pan&sk=VECTOR", nil},
 	{"query", "t/Shop/query", nil},
-	{"query-result", "t/Shop/query?pk=USER%23u-hugo&op=begins&sk=ORDER&attribute=status&equals=DELIVERED", nil},
+	{"query-pattern", "t/Shop/query?of=ORDER&item=1", nil},
+	{"query-result", "t/Shop/query?pk=USER%23u-ana&op=begins&sk=ORDER&attribute=status&equals=DELIVERED", nil},
+	{"query-change", "t/Shop/query?pk=USER%23u-ana&op=begins&sk=ORDER&attribute=status&equals=DELIVERED", []chromedp.Action{
+		chromedp.Click("#refine summary", chromedp.ByQuery), chromedp.Click("#request summary", chromedp.ByQuery),
+	}},
 	{"cursor", "cursor", nil},
 	{"edit", "t/Shop/edit?pk=USER%23u-ana&sk=PROFILE", nil},
 	{"edit-difference", "t/Shop/edit?pk=USER%23u-ana&sk=PROFILE", []chromedp.Action{

@@ -233,11 +233,7 @@ func names(attributes []schema.Attribute) string {
 
 // keyMap returns the keys of the entities, in the order of the types that were seen.
 func (s *state) keyMap(m model, seen []known) keyMap {
-	order := map[string]int{}
-	for i, k := range seen {
-		order[k.Type] = i - len(seen) // before those that were not seen
-	}
-	slices.SortStableFunc(m.Entities, func(a, b tablemodel.Entity) int { return cmp.Compare(order[a.Type], order[b.Type]) })
+	sortEntities(m.Entities, seen)
 	var k keyMap
 	for _, l := range s.layouts {
 		k.Columns = append(k.Columns, l.title())

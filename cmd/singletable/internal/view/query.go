@@ -1,13 +1,12 @@
 package view
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
@@ -30,12 +29,17 @@ type queryForm struct {
 	Limit      int
 	Consistent bool
 	Global     bool // A global index has no consistent reads.
-	Attribute  string
-	Equals     string
-	Kinds      []option
+	Filters    []filter
 	// Problem is why the query was not sent.
 	Problem string
 	Result  *queryResult
+	// Text is the query for people.
+	Text text
+	// Access is the pattern that was chosen, nil if none was, and Accesses are all.
+	Access   *accessForm
+	Accesses []access
+	Last     []past
+	Overview string // the address of the page that reads items
 }
 
 // field is an input of the form.
@@ -53,10 +57,13 @@ type queryResult struct {
 	Rows           []row
 	Units          float64
 	Count, Scanned int
+	Requests       int
 	Filtered       bool
-	Prev, Next     string
-	Request        *sent
-	Whole          bool
+	// Spent means that the budget of the page ended before the page was full.
+	Spent      bool
+	Prev, Next string
+	Request    *sent
+	Whole      bool
 }
 
 // The conditions on a sort key.
@@ -69,15 +76,16 @@ const (
 	opTo      = "to"
 )
 
-// The types of the value in a filter.
-const (
-	kindText    = ""
-	kindNumber  = "number"
-	kindBoolean = "bool"
-)
-
 // maxLimit bounds the items of a page of results.
 const maxLimit = 200
+
+// What a page of a query with filters reads at most. It reads more with each request, as
+// long as the filters drop what it reads.
+const (
+	maxRequests = 10
+	maxUnits    = 50   // read units
+	maxRead     = 1000 // items of one request
+)
 
 func (s *server) query(v *visit) (*page, error) {
 	l, err := s.openIndex(v)
@@ -87,6 +95,16 @@ func (s *server) query(v *visit) (*page, error) {
 	st := v.state
 	f := st.newForm(v, l)
 	p := &page{Template: "query", Title: "Query · " + st.schema.Name, At: "query"}
+	if f.Access, err = st.newAccess(v); err != nil {
+		return nil, err
+	}
+	if f.Access != nil && len(v.Form["with"]) > 0 {
+		to, err := f.Access.address(st)
+		if err == nil {
+			return &page{Redirect: to}, nil
+		}
+		f.Problem, p.Status = escaped(err.Error()), http.StatusBadRequest
+	}
 	given := v.Form["pk"]
 	if len(given) == len(l.Partition) && strings.Join(given, "") != "" {
 		f.Result, err = st.run(v, l, &f)
@@ -94,11 +112,12 @@ func (s *server) query(v *visit) (*page, error) {
 		case errors.Is(err, paginate.ErrInvalidCursor):
 			return nil, err
 		case errors.Is(err, table.ErrInvalid):
-			f.Problem, p.Status = escaped(err.Error()), 400
+			f.Problem, p.Status = escaped(err.Error()), http.StatusBadRequest
 		case err != nil:
 			return nil, err
 		}
 	}
+	f.Accesses, f.Last, f.Overview = st.accesses(), st.recent.of("query", ""), st.root.address(st.schema.Name, "")
 	p.Content = f
 	return p, nil
 }
@@ -109,7 +128,7 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 	f := queryForm{
 		Action: s.root.address(name, "query"), Index: l.Index, SK: v.FormValue("sk"), SK2: v.FormValue("sk2"),
 		Descending: v.FormValue("order") == "desc", Consistent: v.FormValue("consistent") != "",
-		Global: l.Index != "" && !l.Local, Attribute: v.FormValue("attribute"), Equals: v.FormValue("equals"),
+		Global: l.Index != "" && !l.Local, Filters: newFilters(v),
 	}
 	f.Limit, _ = strconv.Atoi(v.FormValue("limit"))
 	if f.Limit < 1 || f.Limit > maxLimit {
@@ -140,7 +159,6 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 		}
 	}
 	f.Ops = chosen(ops, v.FormValue("op"))
-	f.Kinds = chosen([]option{{kindText, "text", false}, {kindNumber, "number", false}, {kindBoolean, "true or false", false}}, v.FormValue("kind"))
 	return f
 }
 
@@ -173,19 +191,22 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 	if err := f.narrow(&q, l, v.FormValue("op")); err != nil {
 		return nil, err
 	}
-	if err := f.filter(&q, v.FormValue("kind")); err != nil {
+	var filtered bool
+	if q.Filter, filtered, err = conditions(f.Filters); err != nil {
 		return nil, err
 	}
-	read, err := table.QueryPage[table.Item](v.Context(), s.table, q)
+	r := &queryResult{Filtered: filtered, Whole: s.whole(l.Index), Columns: attributeNames(l.rowKeys())}
+	items, err := s.readOn(v, q, r)
 	if err != nil {
 		return nil, err
 	}
-	if s.whole(l.Index) {
-		s.learn(read.Items)
+	if r.Whole {
+		s.learn(items)
 	}
-	r := &queryResult{
-		Units: read.Stats.Capacity, Count: read.Stats.Items, Scanned: read.Stats.Scanned, Filtered: f.Attribute != "",
-		Whole: s.whole(l.Index), Columns: attributeNames(l.rowKeys()), Rows: s.newRows(l, read.Items, l.rowKeys(), v.now),
+	r.Rows = s.newRows(l, items, l.rowKeys(), v.now)
+	f.Text = newText(f.describe(pks), longText)
+	if v.FormValue("after") == "" {
+		s.recent.add(past{Page: "query", Index: l.Index, Href: v.URL.RequestURI(), Text: f.Text})
 	}
 	if rec, ok := v.Context().Value(recordKey{}).(*record); ok {
 		for _, q := range rec.requests() {
@@ -204,8 +225,58 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 		to.RawQuery = in.Encode()
 		return to.RequestURI()
 	}
-	r.Prev, r.Next = to(read.Prev), to(read.Next)
+	r.Prev, r.Next = to(r.Prev), to(r.Next)
 	return r, nil
+}
+
+// readOn reads a page, and sets its cost and its cursors. While filters leave the page short,
+// it reads on within the budget.
+func (s *state) readOn(v *visit, q table.Query, r *queryResult) (items []table.Item, err error) {
+	limit := q.Limit
+	for {
+		read, err := table.QueryPage[table.Item](v.Context(), s.table, q)
+		if err != nil {
+			return nil, err
+		}
+		if r.Requests == 0 {
+			r.Prev = read.Prev
+		}
+		items = append(items, read.Items...)
+		r.Requests, r.Units = r.Requests+read.Stats.Requests, r.Units+read.Stats.Capacity
+		r.Count, r.Scanned, r.Next = len(items), r.Scanned+read.Stats.Scanned, read.Next
+		full := !r.Filtered || read.Next == "" || len(items) >= limit
+		r.Spent = !full && (r.Requests >= maxRequests || r.Units >= maxUnits)
+		if full || r.Spent {
+			return items, nil
+		}
+		q.After, q.Limit = read.Next, min(2*q.Limit, maxRead)
+	}
+}
+
+// describe returns the query of the form for people.
+func (f *queryForm) describe(pks []string) string {
+	text := strings.Join(pks, " / ")
+	if f.Index != "" {
+		text = f.Index + ": " + text
+	}
+	for _, o := range f.Ops {
+		if !o.Chosen || o.Value == opAny || f.SKName == "" {
+			continue
+		}
+		text += ", " + f.SKName + " " + o.Name + " " + f.SK
+		if o.Value == opBetween {
+			text += " and " + f.SK2
+		}
+	}
+	for _, filter := range f.Filters {
+		if filter.Attribute != "" {
+			text += ", " + filter.String()
+		}
+	}
+	if f.Descending {
+		text += ", descending"
+	}
+	return text
 }
 
 // narrow gives the query the condition on the sort key.
@@ -235,27 +306,5 @@ func (f *queryForm) narrow(q *table.Query, l layout, op string) error {
 	default:
 		return fmt.Errorf("%w: there is no such condition on a sort key", table.ErrInvalid)
 	}
-	return nil
-}
-
-// filter gives the query the filter of the form.
-func (f *queryForm) filter(q *table.Query, kind string) error {
-	if f.Attribute == "" {
-		return nil
-	}
-	var value types.AttributeValue = &types.AttributeValueMemberS{Value: f.Equals}
-	switch kind {
-	case kindNumber:
-		value = &types.AttributeValueMemberN{Value: cmp.Or(strings.TrimSpace(f.Equals), "0")}
-	case kindBoolean:
-		b, err := strconv.ParseBool(f.Equals)
-		if err != nil {
-			return fmt.Errorf("%w: the filter needs true or false", table.ErrInvalid)
-		}
-		value = &types.AttributeValueMemberBOOL{Value: b}
-	}
-	// [expression.Key] takes the whole name. [expression.NameNoDotSplit] reads a[0] as an
-	// element of a list.
-	q.Filter = expression.Equal(expression.Key(f.Attribute), expression.Value(value))
 	return nil
 }

@@ -3,6 +3,7 @@ package view_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -133,6 +136,10 @@ func TestInvalidQuery(t *testing.T) {
 		{"pk", "USER#ana", "op", "like", "sk", "a"},
 		{"pk", "USER#ana", "attribute", "x", "kind", "bool", "equals", "perhaps"},
 		{"pk", "USER#ana", "attribute", "x", "kind", "number", "equals", "NaN"},
+		{"pk", "USER#ana", "attribute", "x", "kind", "number", "equals", ""},
+		{"pk", "USER#ana", "attribute", "x", "kind", "number", "is", "in", "equals", "1,,2"},
+		{"pk", "USER#ana", "attribute", "x", "is", "like", "equals", "1"},
+		{"pk", "USER#ana", "attribute", "x[0]", "is", "exists"},
 		{"pk", strings.Repeat("x", 3000)},
 	} {
 		page := s.get(s.at("/query", parameters...), http.StatusBadRequest)
@@ -140,4 +147,175 @@ func TestInvalidQuery(t *testing.T) {
 			t.Errorf("%q: no problem, or a request", parameters)
 		}
 	}
+}
+
+// A page whose filter drops most items reads on by itself, within its budget.
+func TestSparseFilters(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shop(), nil).open()
+	var ops []table.Op
+	for i := range 2100 {
+		item := table.Item{"entityType": str("ORDER"), "n": number(strconv.Itoa(i))}
+		if i%700 == 3 {
+			item["status"] = str("lost")
+		}
+		ops = append(ops, table.Put(keys.Key{PK: "USER#many", SK: order.SK(keys.Int(i, 6))}, item))
+	}
+	if err := s.table.BatchWrite(t.Context(), ops...); err != nil {
+		t.Fatal(err)
+	}
+	open := func(address string, requests int) element {
+		t.Helper()
+		before := len(s.faults.Requests("Query"))
+		page := s.get(address, http.StatusOK)
+		if n := len(s.faults.Requests("Query")) - before; n != requests {
+			t.Errorf("%d requests, want %d", n, requests)
+		}
+		return page
+	}
+	lost := []string{"pk", "USER#many", "attribute", "status", "equals", "lost"}
+	// 50, 100, 200, 400, 800 and 550 items.
+	page := open(s.at("/query", lost...), 6)
+	page.id("result").has(t, "3 items of 2100 read in 6 requests")
+	if page.id("next").name != "" || page.id("spent").name != "" {
+		t.Error("the end of the partition was not reached")
+	}
+	open(s.at("/query", append(lost, "limit", "1")...), 3).id("result").has(t, "1 item of 7 read in 3 requests")
+
+	page = open(s.at("/query", "pk", "USER#many", "limit", "1", "attribute", "status", "equals", "none"), 10)
+	page.id("content").has(t, "No item of those that were read passes the filters.", "0 items of 1023 read in 10 requests", "at most 10 requests")
+	further := s.get(page.id("next").attributes["href"], http.StatusOK)
+	further.id("result").has(t, "0 items of 1023 read")
+	s.get(further.id("next").attributes["href"], http.StatusOK).id("content").has(t, "No item of the partition passes", "0 items of 54 read")
+	// Without a filter, a page is one request.
+	open(s.at("/query", "pk", "USER#many"), 1).id("result").has(t, "50 items, ")
+}
+
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shop(), nil).open()
+	for i, id := range []string{"a", "b", "c", "d"} {
+		item := table.Item{"pk": str("P"), "sk": str(id), "name": str("name " + id), "n": number(strconv.Itoa(i)), "even": &types.AttributeValueMemberBOOL{Value: i%2 == 0}, "a[0]": str(id)}
+		if i > 1 {
+			item["tags"] = set("x", id)
+		}
+		s.put(item)
+	}
+	for filters, want := range map[string]string{
+		"name||text|name b|":                           "b",
+		"name|ne|text|name b|":                         "acd",
+		"n|lt|number|1|":                               "a",
+		"n|le|number|1|":                               "ab",
+		"n|gt|number|1|":                               "cd",
+		"n|ge|number|1.0|":                             "bcd",
+		"n|between|number|1|2":                         "bc",
+		"n|in|number|0, 3|":                            "ad",
+		"name|in|text|name a,name b|":                  "ab",
+		"name|begins|text|name|":                       "abcd",
+		"name|contains|text|e c|":                      "c",
+		"tags|contains|text|d|":                        "d",
+		"tags|exists|text||":                           "cd",
+		"tags|missing|text||":                          "ab",
+		"even||bool|true|":                             "ac",
+		"a[0]||text|b|":                                "b",
+		"a[0]|in|text|b,c|":                            "bc",
+		"n|gt|number|0|;even||bool|true|":              "c",
+		"n|gt|number|0|;|||ignored|;even||bool|false|": "bd",
+		"name|begins|text|name|;tags|exists|text||;n|ne|number|3|": "c",
+	} {
+		parameters := []string{"pk", "P"}
+		for f := range strings.SplitSeq(filters, ";") {
+			parts := strings.Split(f, "|")
+			kind := strings.Replace(parts[2], "text", "", 1)
+			parameters = append(parameters, "attribute", parts[0], "is", parts[1], "kind", kind, "equals", parts[3], "upto", parts[4])
+		}
+		page := s.get(s.at("/query", parameters...), http.StatusOK)
+		var got string
+		for _, r := range rows(page) {
+			got += r.children[0].text
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", filters, got, want)
+		}
+		given := strings.Count(filters, ";") + 1 - strings.Count(filters, ";|||")
+		if n := len(page.id("filters").all(func(e element) bool { return e.attributes["name"] == "attribute" })); n != given+1 {
+			t.Errorf("%s: the form has %d filters", filters, n)
+		}
+	}
+}
+
+// A person chooses a pattern of the table, and gives the attributes.
+func TestQueryByPattern(t *testing.T) {
+	t.Parallel()
+	s := filled(t, nil)
+	if page := s.get(s.at("/query"), http.StatusOK); page.id("patterns").name != "" {
+		t.Error("there are patterns before anything was read")
+	}
+	s.get(s.at(""), http.StatusOK)
+	page := s.get(s.at("/query"), http.StatusOK)
+	pattern := func(parts ...string) element {
+		t.Helper()
+		for _, li := range page.id("patterns").all(named("li")) {
+			ok := true
+			for _, p := range parts {
+				ok = ok && strings.Contains(li.text, p)
+			}
+			if ok {
+				return s.get(li.all(named("a"))[0].attributes["href"], http.StatusOK)
+			}
+		}
+		t.Fatalf("no pattern with %q in %s", parts, page.id("patterns").text)
+		return element{}
+	}
+	labels := func(e element) (all []string) {
+		for _, l := range e.id("access").all(named("label")) {
+			all = append(all, l.text)
+		}
+		return all
+	}
+	orders := pattern("ORDER", "by userId", "Table", "USER#{userId} / ORDER#{placedAt:time}#{orderId}")
+	if diff := cmp.Diff([]string{"userId", "placedAt a time, or the beginning of one", "orderId"}, labels(orders)); diff != "" {
+		t.Error(diff)
+	}
+	for _, test := range []struct {
+		with  []string
+		count int
+		query string
+	}{
+		{[]string{"ana", "", ""}, 6, "USER#ana, sk begins with ORDER#"},
+		{[]string{"ana", "2024-01-1", ""}, 6, "sk begins with ORDER#2024-01-1"},
+		{[]string{"ana", "2024-01-13", "o-04"}, 1, "sk begins with ORDER#2024-01-13"},
+		{[]string{"ana", "2024-01-13T06:00:00Z", ""}, 1, "sk begins with ORDER#2024-01-13T06:00:00.000Z#"},
+		{[]string{"ana", "2024-01-13T06:00:00Z", "o-04"}, 1, "sk = ORDER#2024-01-13T06:00:00.000Z#o-04"},
+		{[]string{"c#d", "", ""}, 2, "USER#c%23d, "},
+	} {
+		result := s.get(s.filledIn(orders, test.with), http.StatusOK)
+		if n := len(rows(result)); n != test.count {
+			t.Errorf("%q: %d rows, want %d", test.with, n, test.count)
+		}
+		result.id("refine").has(t, test.query)
+	}
+	s.get(s.filledIn(orders, []string{"", "x", ""}), http.StatusBadRequest).id("problem").has(t, "the partition key needs userId")
+	byStatus := pattern("ORDER", "by status", "GSI1")
+	if n := len(rows(s.get(s.filledIn(byStatus, []string{"paid", ""}), http.StatusOK))); n != 4 {
+		t.Errorf("%d orders are paid", n)
+	}
+	s.get(s.at("/query", "of", "ORDER", "item", "9"), http.StatusNotFound).id("error").has(t, "No such pattern")
+
+	last := s.get(s.at("/query"), http.StatusOK).id("last").all(named("a"))
+	if len(last) != 7 || last[0].text != "GSI1: STATUS#paid, gsi1sk begins with ORDER#" {
+		t.Errorf("%d last queries, the first is %q", len(last), last[0].text)
+	}
+	s.get(last[0].attributes["href"], http.StatusOK).id("result").has(t, "4 items")
+}
+
+// filledIn returns the address that the form of a pattern leads to.
+func (s *site) filledIn(page element, with []string) string {
+	v := url.Values{"with": with}
+	for _, in := range page.id("access").all(named("input")) {
+		if in.attributes["type"] == "hidden" {
+			v.Add(in.attributes["name"], in.attributes["value"])
+		}
+	}
+	return page.id("access").attributes["action"] + "?" + v.Encode()
 }

@@ -1,0 +1,228 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// access is a way to the items of a type: the pattern of their keys in the table or an
+// index.
+type access struct {
+	Type   chip
+	By     string // the attributes of the partition key
+	Title  string // of the table or index
+	PK, SK []patternPart
+	Href   string
+
+	layout  layout
+	pattern tablemodel.Pattern
+}
+
+// accesses returns the ways to the items of the types that are known.
+func (s *state) accesses() []access {
+	seen, model := s.types()
+	sortEntities(model.Entities, seen)
+	var all []access
+	for _, e := range model.Entities {
+		for i, p := range e.Items {
+			for _, l := range s.layouts {
+				in := p
+				if l.Index != "" {
+					in = p.Indexes[l.Index]
+				}
+				if l.Local {
+					in.PK = p.PK
+				}
+				if l.composite || in.PK == "" || in.SK == "" && l.Index != "" && len(l.Sort) > 0 {
+					continue
+				}
+				a := access{
+					Type: newChip(e.Type), Title: l.title(), By: partitionNames(in.PK), PK: patternParts(in.PK), layout: l, pattern: in,
+					Href: s.root.address(s.schema.Name, "query", "of", e.Type, "item", strconv.Itoa(i), "index", l.Index),
+				}
+				if in.SK != "" {
+					a.SK = patternParts(in.SK)
+				}
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// partitionNames returns the names of the attributes in the pattern of a partition key, or
+// says that it varies. It is empty if all items have the same one.
+func partitionNames(pattern string) string {
+	names := patternNames(pattern)
+	varies := slices.ContainsFunc(strings.Split(pattern, "#"), func(segment string) bool {
+		_, _, ok := placeholder(segment)
+		return ok
+	})
+	if len(names) == 0 && varies {
+		return "key"
+	}
+	return strings.Join(names, ", ")
+}
+
+// sortEntities puts entities into the order of the types that were seen, and those that were
+// not seen last.
+func sortEntities(entities []tablemodel.Entity, seen []known) {
+	order := map[string]int{}
+	for i, k := range seen {
+		order[k.Type] = i - len(seen)
+	}
+	slices.SortStableFunc(entities, func(a, b tablemodel.Entity) int { return order[a.Type] - order[b.Type] })
+}
+
+// accessForm is the form with the attributes of a pattern.
+type accessForm struct {
+	access
+	Action string
+	// Kind, Item and Index name the pattern in the address.
+	Kind, Item, Index string
+	Fields            []accessField
+}
+
+// accessField is an attribute in a pattern.
+type accessField struct {
+	field
+	Required bool // The partition key is made of it.
+
+	form string
+}
+
+// newAccess returns the form of the pattern in the address, nil if there is none.
+func (s *state) newAccess(v *visit) (*accessForm, error) {
+	kind, item, index := v.FormValue("of"), v.FormValue("item"), v.FormValue("index")
+	if kind == "" {
+		return nil, nil
+	}
+	href := s.root.address(s.schema.Name, "query", "of", kind, "item", item, "index", index)
+	all := s.accesses()
+	i := slices.IndexFunc(all, func(a access) bool { return a.Href == href })
+	if i < 0 {
+		return nil, &pageError{http.StatusNotFound, "No such pattern", "No keys of this type were seen since the start of singletable view. Open the overview of the table, and choose a pattern again."}
+	}
+	f := &accessForm{access: all[i], Action: s.root.address(s.schema.Name, "query"), Kind: kind, Item: item, Index: index}
+	for n, pattern := range []string{f.pattern.PK, f.pattern.SK} {
+		for segment := range strings.SplitSeq(pattern, "#") {
+			name, form, ok := placeholder(segment)
+			if ok && !slices.ContainsFunc(f.Fields, func(known accessField) bool { return known.Name == name }) {
+				f.Fields = append(f.Fields, accessField{field{Name: name, Note: formNote(form)}, n == 0, form})
+			}
+		}
+	}
+	for i := range f.Fields {
+		if given := v.Form["with"]; i < len(given) {
+			f.Fields[i].Value = given[i]
+		}
+	}
+	return f, nil
+}
+
+// placeholder takes a segment of a pattern apart, such as {at:time}. It is not ok for
+// constant text.
+func placeholder(segment string) (name, form string, ok bool) {
+	braces := len(segment) - len(strings.TrimLeft(segment, "{"))
+	if braces%2 == 0 {
+		return "", "", false
+	}
+	name, form, _ = strings.Cut(strings.TrimSuffix(segment[1:], "}"), ":")
+	return name, form, true
+}
+
+// formNote says how the value of a placeholder is written.
+func formNote(form string) string {
+	switch form {
+	case "":
+		return ""
+	case "time", "time-ms":
+		return "a time, or the beginning of one"
+	}
+	return "a whole number"
+}
+
+// address returns the address of the query of the form. The sort key is made as far as its
+// attributes are given, from the left.
+func (f *accessForm) address(s *state) (string, error) {
+	pk, whole, err := f.key(f.pattern.PK, f.layout.Partition[0].Type)
+	if err == nil && !whole {
+		err = fmt.Errorf("%w: the partition key needs %s", table.ErrInvalid, f.By)
+	}
+	if err != nil {
+		return "", err
+	}
+	pks, err := fromText(f.layout.Partition, []string{pk})
+	if err != nil || f.pattern.SK == "" {
+		return s.keyAddress("query", f.layout, pks), err
+	}
+	sk, whole, err := f.key(f.pattern.SK, f.layout.Sort[0].Type)
+	op := opBegins
+	switch {
+	case err != nil:
+		return "", err
+	case whole:
+		op = opEquals
+	case sk == "":
+		op = opAny
+	}
+	return s.keyAddress("query", f.layout, pks, "op", op, "sk", sk), nil
+}
+
+// key makes a key, or the beginning of one up to the first attribute that is not given. It
+// is whole if all are given.
+func (f *accessForm) key(pattern string, kind types.ScalarAttributeType) (text string, whole bool, err error) {
+	item := table.Item{}
+	var made []string
+	rest := ""
+	segments := strings.Split(pattern, "#")
+	for _, segment := range segments {
+		name, form, varies := placeholder(segment)
+		if varies {
+			i := slices.IndexFunc(f.Fields, func(in accessField) bool { return in.Name == name })
+			value := strings.TrimSpace(f.Fields[i].Value)
+			_, notNumber := strconv.ParseInt(value, 10, 64)
+			_, notTime := time.Parse(time.RFC3339, value)
+			switch {
+			case value == "":
+				return f.joined(made, rest, item)
+			case kind != types.ScalarAttributeTypeS:
+				return value, true, nil // It is one segment, as it is.
+			case strings.Trim(name, "0123456789") == "":
+				segment = strings.NewReplacer("{", "{{", "}", "}}").Replace(keys.Str(value).String())
+			case form == "time" && notTime != nil && notNumber != nil:
+				rest = value // the beginning of a time
+				return f.joined(made, rest, item)
+			case form != "" && notNumber == nil:
+				item[name] = &types.AttributeValueMemberN{Value: value}
+			default:
+				item[name] = &types.AttributeValueMemberS{Value: value}
+			}
+		}
+		made = append(made, segment)
+	}
+	text, _, err = f.joined(made, "", item)
+	return strings.TrimSuffix(text, "#"), true, err
+}
+
+// joined makes the segments, and adds the beginning of the next one.
+func (f *accessForm) joined(segments []string, rest string, item table.Item) (text string, whole bool, err error) {
+	if len(segments) == 0 {
+		return rest, false, nil
+	}
+	made, err := tablemodel.Entity{Type: f.Kind, Items: []tablemodel.Pattern{{PK: strings.Join(segments, "#")}}}.Keys(item)
+	if err != nil {
+		return "", false, err
+	}
+	return string(made[0].PK) + "#" + rest, false, nil
+}
