@@ -86,6 +86,9 @@ type Pattern struct {
 	// Rate is how often it happens today, in a second.
 	Rate     float64   `json:"rate"`
 	Requests []Request `json:"requests"`
+	// Measured is what one time consumes, as the events of package table say. A load whose
+	// requests come to another sum is refused: a request is missing, or a size is wrong.
+	Measured Units `json:"measured,omitzero"`
 }
 
 // Request is a request of a pattern, or an item of a transaction.
@@ -156,8 +159,26 @@ func Read(r io.Reader) (Load, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Load{}, errors.New("there is more after the load")
 	}
-	return l, l.complete()
+	if err := l.complete(); err != nil {
+		return Load{}, err
+	}
+	return l, l.checkMeasured()
 }
+
+// checkMeasured compares the patterns with what was measured of them.
+func (l Load) checkMeasured() error {
+	for i, c := range Month(l, 1, Prices{}).Patterns {
+		m := l.Patterns[i].Measured
+		if m != (Units{}) && (differ(m.Read, c.Units.Read) || differ(m.Write, c.Units.Write)) {
+			return fmt.Errorf("patterns[%d] (%s): its requests come to %s read and %s write units, and it is measured at %s and %s",
+				i, c.Name, number(c.Units.Read), number(c.Units.Write), number(m.Read), number(m.Write))
+		}
+	}
+	return nil
+}
+
+// differ reports whether two numbers of units are not the same within a tenth.
+func differ(measured, sum float64) bool { return math.Abs(measured-sum) > measured/10 }
 
 // complete fills in defaults and checks the load.
 func (l *Load) complete() error {

@@ -216,6 +216,8 @@ func TestInvalidLoads(t *testing.T) {
 		"seconds must ascend":          strings.Replace(writes, `"name": "W"`, `"name": "W", "shape": [{"second": 1, "factor": 1}, {"second": 1, "factor": 2}]`, 1),
 		"needs read and write units":   strings.Replace(writes, `"name": "W"`, `"name": "W", "provisioned": {"read": 1}`, 1),
 		"peak: units a second must be": strings.Replace(writes, `"name": "W"`, `"name": "W", "peak": {"read": -1}`, 1),
+		"come to 0 read and 1 write units, and it is measured at 0 and 1.2": strings.Replace(writes, `"rate": 1`, `"rate": 1, "measured": {"write": 1.2}`, 1),
+		"there is more after": writes + "{}",
 	} {
 		if _, err := simulate.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
