@@ -42,9 +42,10 @@ type Load struct {
 	// Provisioned is the capacity of a provisioned table, in units a second. Zero means on
 	// demand.
 	Provisioned Units `json:"provisioned,omitzero"`
-	// Peak is the greatest load that the table has seen, in units a second. It is scaled for
-	// twice that. Zero is a new table.
-	Peak Units `json:"peak,omitzero"`
+	// Warm is what the table and each index take at once on demand, in units a second: the warm
+	// throughput that DescribeTable returns. By default it is that of a new table, 12,000 and
+	// 4,000.
+	Warm Units `json:"warm,omitzero"`
 	// Quota is the most that the table and each index take; 40,000 of each by default.
 	Quota Units `json:"quota,omitzero"`
 	// StoredGB is the size of the table with its indexes.
@@ -144,6 +145,13 @@ const (
 	oneItem = "one"
 )
 
+// What a new on-demand table takes at once. AWS: "Understanding DynamoDB warm throughput",
+// Amazon DynamoDB Developer Guide.
+const (
+	newReads  = 12_000
+	newWrites = 4_000
+)
+
 // The default quota of a table. AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer
 // Guide.
 const defaultQuota = 40_000
@@ -184,6 +192,8 @@ func differ(measured, sum float64) bool { return math.Abs(measured-sum) > measur
 func (l *Load) complete() error {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	set(&l.Warm.Read, newReads)
+	set(&l.Warm.Write, newWrites)
 	set(&l.Quota.Read, defaultQuota)
 	set(&l.Quota.Write, defaultQuota)
 	set(&l.Assumptions.SplitAfter, 300)
@@ -191,7 +201,7 @@ func (l *Load) complete() error {
 	if l.Name == "" {
 		bad("name: is empty")
 	}
-	for name, u := range map[string]Units{"provisioned": l.Provisioned, "peak": l.Peak, "quota": l.Quota} {
+	for name, u := range map[string]Units{"provisioned": l.Provisioned, "warm": l.Warm, "quota": l.Quota} {
 		if !within(u.Read, maxUnits) || !within(u.Write, maxUnits) {
 			bad("%s: units a second must be 0 to %d", name, maxUnits)
 		}

@@ -13,13 +13,8 @@ const (
 	partitionWrites = 1000
 )
 
-// A new on-demand table takes 12,000 reads and 4,000 writes a second, which is four
-// partitions. A partition holds 10 GB. AWS: "DynamoDB on-demand capacity mode"; "Partitions and
-// data distribution in DynamoDB".
-const (
-	newPartitions  = 4
-	partitionBytes = 10 // GB
-)
+// A partition holds 10 GB. AWS: "Partitions and data distribution in DynamoDB".
+const partitionGB = 10
 
 // burst is for how many seconds unused capacity of a provisioned table is kept. AWS: "DynamoDB
 // burst and adaptive capacity".
@@ -39,19 +34,20 @@ func (p *partition) isolated() bool { return p.from == p.to }
 
 // place is the table or an index in the simulation.
 type place struct {
-	name   string
-	kinds  []string
-	keys   []Keys
-	asked  []Units // of each kind, at factor 1
-	rest   []float64
-	hot    []hotKey
-	parts  []partition
-	peak   Units
+	name  string
+	kinds []string
+	keys  []Keys
+	asked []Units // of each kind, at factor 1
+	rest  []float64
+	hot   []hotKey
+	parts []partition
+	// warm is what an on-demand place takes at once.
+	warm   Units
 	quota  Units
 	random *rand.Rand
 	// bucket has the capacity of a provisioned table that is unused so far.
 	provisioned, bucket Units
-	// grown is the second of the last growth, and asking since when it is due.
+	// asking is since when it should grow, -1 if it need not.
 	asking int
 	// refused are the shares that are refused of each kind, in the last second.
 	refused []Units
@@ -68,13 +64,16 @@ func newPlace(l Load, d demand, random *rand.Rand) *place {
 		p.hot, p.rest = append(p.hot, hot...), append(p.rest, rest)
 	}
 	p.refused = make([]Units, len(p.kinds))
-	n := newPartitions
+	n := 0
 	if l.Provisioned.Read > 0 {
 		p.provisioned = l.Provisioned
 		n = int(math.Ceil(l.Provisioned.Read/partitionReads + l.Provisioned.Write/partitionWrites))
 	}
-	p.peak = Units{l.Peak.Read, l.Peak.Write}
-	n = max(n, p.wanted(), int(math.Ceil(l.StoredGB/partitionBytes)))
+	if n == 0 {
+		p.warm = l.Warm
+		n = p.wanted()
+	}
+	n = max(n, int(math.Ceil(l.StoredGB/partitionGB)))
 	for i := range n {
 		p.parts = append(p.parts, partition{from: float64(i) / float64(n), to: float64(i+1) / float64(n), pieces: 1})
 	}
@@ -85,10 +84,9 @@ func newPlace(l Load, d demand, random *rand.Rand) *place {
 	return p
 }
 
-// wanted returns how many partitions take twice the peak. AWS: "DynamoDB on-demand capacity
-// mode".
+// wanted returns how many partitions take what the place should take at once.
 func (p *place) wanted() int {
-	return int(math.Ceil(math.Max(2*p.peak.Read/partitionReads, 2*p.peak.Write/partitionWrites)))
+	return int(math.Ceil(math.Max(p.warm.Read/partitionReads, p.warm.Write/partitionWrites)))
 }
 
 // step is a second at a factor of the load. It returns what was taken.
@@ -237,9 +235,9 @@ func (p *place) hottest(part *partition, factor float64) int {
 	return -1
 }
 
-// grow scales an on-demand place for twice its peak.
+// grow scales an on-demand place for twice its peak. AWS: "DynamoDB on-demand capacity mode".
 func (p *place) grow(second int, taken Units, a Assumptions) {
-	p.peak = Units{math.Max(p.peak.Read, taken.Read), math.Max(p.peak.Write, taken.Write)}
+	p.warm = Units{math.Max(p.warm.Read, 2*taken.Read), math.Max(p.warm.Write, 2*taken.Write)}
 	ranges := 0
 	for i := range p.parts {
 		if !p.parts[i].isolated() {

@@ -69,7 +69,7 @@ func TestNewTable(t *testing.T) {
 // minutes at the new peak. AWS: the example of the same page.
 func TestTwiceThePeak(t *testing.T) {
 	t.Parallel()
-	l := read(t, `{"name": "R", "peak": {"read": 50000}, "quota": {"read": 1000000}, "keys": {"k": {"count": 100000000}},
+	l := read(t, `{"name": "R", "warm": {"read": 100000}, "quota": {"read": 1000000}, "keys": {"k": {"count": 100000000}},
 		"patterns": [{"name": "get", "rate": 1, "requests": [{"op": "get", "keys": "k", "consistent": true}]}]}`)
 	if _, got := refused(l, 300, 60, 97_000); got > 0.01 {
 		t.Errorf("100,000 reads: %g are refused", got)
@@ -87,7 +87,7 @@ func TestTwiceThePeak(t *testing.T) {
 func TestHotKey(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]float64{"one": 0.5, "growing": 0.5, "spread": 0} {
-		l := read(t, `{"name": "H", "peak": {"write": 20000}, "keys": {"day": {"count": 1, "sortKeys": "`+kind+`"}},
+		l := read(t, `{"name": "H", "warm": {"write": 40000}, "keys": {"day": {"count": 1, "sortKeys": "`+kind+`"}},
 			"patterns": [{"name": "put", "rate": 2000, "requests": [{"op": "write", "keys": "day"}]}]}`)
 		first, all := refused(l, 3600, 600, 1)
 		near(t, kind, first+1, want+1, 0.01)
@@ -109,7 +109,7 @@ func TestHotKey(t *testing.T) {
 // Shards multiply what a key that grows takes.
 func TestShards(t *testing.T) {
 	t.Parallel()
-	text := `{"name": "S", "peak": {"write": 20000}, "keys": {"all": {"count": 1, "sortKeys": "growing", "shards": 16}},
+	text := `{"name": "S", "warm": {"write": 40000}, "keys": {"all": {"count": 1, "sortKeys": "growing", "shards": 16}},
 		"patterns": [{"name": "put", "rate": 1000, "requests": [{"op": "write", "keys": "all"}]}]}`
 	factor, _ := simulate.Holds(read(t, text))
 	near(t, "16 shards", factor, 16, 0.001)
@@ -153,7 +153,7 @@ func TestBurst(t *testing.T) {
 // A write that an index holds back is refused, though the table has capacity left.
 func TestBackPressure(t *testing.T) {
 	t.Parallel()
-	l := read(t, `{"name": "B", "peak": {"write": 20000}, "keys": {"user": {"count": 1000000}, "status": {"count": 1, "sortKeys": "growing"}},
+	l := read(t, `{"name": "B", "warm": {"write": 40000}, "keys": {"user": {"count": 1000000}, "status": {"count": 1, "sortKeys": "growing"}},
 		"patterns": [{"name": "put", "rate": 2000, "requests": [{"op": "write", "keys": "user", "indexes": [{"in": "byStatus", "keys": "status"}]}]}]}`)
 	end, _ := refused(l, 1800, 600, 1)
 	near(t, "held back", end, 0.5, 0.02)
@@ -186,7 +186,7 @@ func TestMonth(t *testing.T) {
 // The same seed gives the same result, and 278,000 requests a second for an hour take seconds.
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
-	l := read(t, `{"name": "D", "peak": {"read": 100000, "write": 100000}, "quota": {"read": 1e7, "write": 1e7},
+	l := read(t, `{"name": "D", "warm": {"read": 200000, "write": 200000}, "quota": {"read": 1e7, "write": 1e7},
 		"keys": {"user": {"count": 50000000, "distribution": "zipf:1.05"}, "all": {"count": 1, "sortKeys": "growing", "shards": 64}}, "patterns": [
 		{"name": "read", "rate": 200000, "requests": [{"op": "query", "keys": "user", "items": 10, "bytes": 300}]},
 		{"name": "write", "rate": 78000, "requests": [{"op": "write", "keys": "user", "bytes": 400, "indexes": [{"in": "GSI1", "keys": "all"}]}]}]}`)
@@ -215,7 +215,7 @@ func TestInvalidLoads(t *testing.T) {
 		"needs the name of an index":   strings.Replace(writes, `"op": "write"`, `"op": "write", "indexes": [{"keys": "k"}]`, 1),
 		"seconds must ascend":          strings.Replace(writes, `"name": "W"`, `"name": "W", "shape": [{"second": 1, "factor": 1}, {"second": 1, "factor": 2}]`, 1),
 		"needs read and write units":   strings.Replace(writes, `"name": "W"`, `"name": "W", "provisioned": {"read": 1}`, 1),
-		"peak: units a second must be": strings.Replace(writes, `"name": "W"`, `"name": "W", "peak": {"read": -1}`, 1),
+		"warm: units a second must be": strings.Replace(writes, `"name": "W"`, `"name": "W", "warm": {"read": -1}`, 1),
 		"come to 0 read and 1 write units, and it is measured at 0 and 1.2": strings.Replace(writes, `"rate": 1`, `"rate": 1, "measured": {"write": 1.2}`, 1),
 		"there is more after": writes + "{}",
 	} {
