@@ -37,6 +37,15 @@
 // AWS: "Best practices for designing and using partition keys effectively in
 // DynamoDB", Amazon DynamoDB Developer Guide.
 //
+// # Traces for the simulator
+//
+// [Trace] keeps a uniform random sample of the requests, 10,000 by default, in bounded
+// memory. [Trace.WriteTo] writes it as lines of JSON, which are an input of the
+// command singletable simulate. A trace has hashes of partition keys under a random
+// secret, never the keys, and only those prefixes of keys that [Trace].Prefixes lists:
+//
+//	trace := telemetry.Trace{Prefixes: []keys.Prefix{keys.User, Order}}
+//
 // An exporter to any other system is a function that calls [Describe].
 //
 // # Names
