@@ -31,44 +31,76 @@ const maxDepth = 40
 // GetItem of the AWS CLI returns it. Other members of such an object are ignored.
 //
 // It refuses members that are there twice, values of two types, and text that Unicode
-// does not have. Errors name the attribute and no value.
+// does not have. Errors name the line, the column and the attribute, and no value.
 func Decode(text string) (table.Item, error) {
-	item, err := parse([]byte(text), (*parser).root)
+	item, at, err := parse([]byte(text), (*parser).root)
 	if err == nil {
 		return item, nil
 	}
-	inside, failed := parse([]byte(text), (*parser).envelope)
-	if failed == nil && inside == nil {
-		return nil, err
+	inside, atInside, failed := parse([]byte(text), (*parser).envelope)
+	switch {
+	case failed == nil && inside != nil:
+		return inside, nil
+	case failed != nil:
+		at, err = atInside, failed
 	}
-	return inside, failed
+	return nil, fmt.Errorf("%s: %w", place(text, at), err)
+}
+
+// place returns the line and the column of a byte. A column is that of a character.
+func place(text string, at int) string {
+	before := text[:min(at, len(text))]
+	line := strings.LastIndexByte(before, '\n') + 1
+	return fmt.Sprintf("line %d, column %d", strings.Count(before, "\n")+1, utf8.RuneCountInString(before[line:])+1)
 }
 
 // DecodeLine reads one item from {"Item":{…}}, a line of DynamoDB's exports. It is as
 // strict as [Decode], and refuses other members.
-func DecodeLine(text []byte) (table.Item, error) { return parse(text, (*parser).line) }
-
-func parse(text []byte, read func(*parser) (table.Item, error)) (table.Item, error) {
-	if !utf8.Valid(text) || halfPair(text) {
-		return nil, errUTF8
-	}
-	p := &parser{json.NewDecoder(bytes.NewReader(text))}
-	item, err := read(p)
-	if err != nil {
-		if !json.Valid(text) {
-			return nil, errJSON
-		}
-		return nil, err
-	}
-	if _, err := p.d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errTrailer
-	}
-	return item, nil
+func DecodeLine(text []byte) (table.Item, error) {
+	item, _, err := parse(text, (*parser).line)
+	return item, err
 }
 
-// halfPair reports whether JSON has an escaped surrogate without the other one of its
-// pair. Package json replaces it with another character.
-func halfPair(text []byte) bool {
+// parse reads an item. If it fails, at is the byte that it fails at.
+func parse(text []byte, read func(*parser) (table.Item, error)) (item table.Item, at int, err error) {
+	if at := firstInvalid(text); at >= 0 {
+		return nil, at, errUTF8
+	}
+	p := &parser{d: json.NewDecoder(bytes.NewReader(text))}
+	if item, err = read(p); err == nil {
+		if _, end := p.token(); !errors.Is(end, io.EOF) {
+			item, err = nil, errTrailer
+		}
+	}
+	if err == nil {
+		return item, 0, nil
+	}
+	syntax, isSyntax := errors.AsType[*json.SyntaxError](json.Unmarshal(text, new(json.RawMessage)))
+	switch {
+	case isSyntax && !errors.Is(err, errTrailer) && int(syntax.Offset) >= len(text):
+		return nil, len(text), errJSON
+	case isSyntax && !errors.Is(err, errTrailer):
+		return nil, int(syntax.Offset) - 1, errJSON
+	}
+	return nil, p.at + len(text[p.at:]) - len(bytes.TrimLeft(text[p.at:], " \t\r\n:,")), err
+}
+
+// firstInvalid returns the first byte that is not UTF-8, or of half of a surrogate pair,
+// and -1 if there is none.
+func firstInvalid(text []byte) int {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return halfPair(text)
+}
+
+// halfPair returns the place of an escaped surrogate without the other one of its pair, -1
+// if there is none. Package json replaces it with another character.
+func halfPair(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
 			continue
@@ -77,16 +109,16 @@ func halfPair(text []byte) bool {
 		switch i++; {
 		case !escaped || unit < 0xd800 || unit > 0xdfff:
 		case unit > 0xdbff:
-			return true
+			return i - 1
 		default:
 			low, escaped := unitAt(text, i+5)
 			if !escaped || low < 0xdc00 || low > 0xdfff {
-				return true
+				return i - 1
 			}
 			i += 6
 		}
 	}
-	return false
+	return -1
 }
 
 // unitAt returns the UTF-16 code unit that is escaped at a place.
@@ -118,7 +150,16 @@ func at(err error, format string, args ...any) error {
 	return err
 }
 
-type parser struct{ d *json.Decoder }
+type parser struct {
+	d *json.Decoder
+	// at is the end of the token before the last one.
+	at int
+}
+
+func (p *parser) token() (json.Token, error) {
+	p.at = int(p.d.InputOffset())
+	return p.d.Token()
+}
 
 // root reads attributes.
 func (p *parser) root() (table.Item, error) { return p.item(0) }
@@ -162,7 +203,7 @@ func (p *parser) envelope() (item table.Item, err error) {
 }
 
 func (p *parser) delim(want json.Delim) error {
-	token, err := p.d.Token()
+	token, err := p.token()
 	if err == nil && token != want {
 		err = faultf("is not an %s", map[json.Delim]string{'{': "object", '[': "array"}[want])
 	}
@@ -171,7 +212,7 @@ func (p *parser) delim(want json.Delim) error {
 
 // next reads a text or a boolean.
 func next[T string | bool](p *parser) (T, error) {
-	token, err := p.d.Token()
+	token, err := p.token()
 	v, ok := token.(T)
 	if err == nil && !ok {
 		err = faultf("is not a JSON %T, as its type wants", v)

@@ -24,7 +24,7 @@ func (i Item) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads attributes. Its errors are those of [Decode].
 func (i *Item) UnmarshalJSON(text []byte) error {
-	item, err := parse(text, (*parser).root)
+	item, _, err := parse(text, (*parser).root)
 	*i = Item(item)
 	return err
 }

@@ -173,6 +173,28 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestPlaces reads texts that are wrong in one place.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for text, says := range map[string]string{
+		"": "line 1, column 1: is not JSON",
+		"{\n  \"a\": {\"S\": \"x\"},\n  \"b\": {\"S\" \"x\"}\n}": "line 3, column 13: is not JSON",
+		"{\n  \"a\": {\"S\": \"x\"},\n":                          "line 3, column 1: is not JSON",
+		"{\n  \"é\": {\"S\": \"é\"}, \"b\": {\"N\": 1}\n}":       "line 2, column 31: b: is not a JSON string",
+		"{\n  \"a\": \"x\"\n}":                                   "line 2, column 8: a: is not an object",
+		"{\"a\": {\"M\": {\n\"b\": {\"Q\": \"x\"}}}}":            `line 2, column 7: a.b: has no type of DynamoDB`,
+		"{\"a\": {\"S\": \"x\"},\n \"a\": {\"S\": \"y\"}}":       `line 2, column 2: member "a" is there twice`,
+		"{\"Item\": {\n\"a\": {\"BOOL\": 1}}}":                   "line 2, column 15: a: is not a JSON bool",
+		"{\"a\": {\"S\": \"x\"}}\n {}":                           "line 2, column 2: there is more after the item",
+		"{\"a\":\n{\"S\": \"\xff\"}}":                            "line 2, column 8: is not UTF-8",
+		"{\"a\":\n{\"S\": \"x\\ud800\"}}":                        "line 2, column 9: is not UTF-8, or has half",
+	} {
+		if _, err := dynamojson.Decode(text); err == nil || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%q: %v, want %s", text, err, says)
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
