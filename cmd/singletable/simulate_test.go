@@ -4,27 +4,56 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// hotLoad is a design with a hot key: all posts are in one partition of an index.
-const hotLoad = `{
-  "name": "Posts",
-  "keys": {"post": {"count": 100000}, "published": {"count": 1, "sortKeys": "growing"}},
-  "patterns": [
-    {"name": "publish", "rate": 50, "requests": [
-      {"op": "write", "keys": "post", "bytes": 900, "indexes": [{"in": "byTime", "keys": "published", "bytes": 200}]}]},
-    {"name": "newest", "rate": 100, "requests": [{"op": "query", "in": "byTime", "keys": "published", "items": 20, "bytes": 200}]}
-  ]
-}`
+const simulatePage = "../../docs/simulate.md"
+
+// hotLoad returns the load of the page: a design with a hot key.
+func hotLoad(t *testing.T) (page, load string) {
+	t.Helper()
+	text, err := os.ReadFile(simulatePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, load, _ = strings.Cut(string(text), "```json\n")
+	load, _, _ = strings.Cut(load, "```")
+	return string(text), load
+}
+
+// The page shows what the command prints of its load.
+func TestSimulatePage(t *testing.T) {
+	t.Parallel()
+	text, load := hotLoad(t)
+	var out strings.Builder
+	p := testProgram(&out, &out, nil, "", 0)
+	p.stdin = strings.NewReader(load)
+	if code := p.run(t.Context(), []string{"simulate", "-"}); code != exitYes {
+		t.Fatalf("exit %d: %s", code, &out)
+	}
+	made := regexp.MustCompile("(?s)<!-- output -->\n.*<!-- /output -->").ReplaceAllLiteralString(text,
+		"<!-- output -->\n\n```console\n$ singletable simulate posts.json\n"+out.String()+"```\n\n<!-- /output -->")
+	if *update {
+		if err := os.WriteFile(simulatePage, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := gocmp.Diff(made, text); diff != "" && !*update {
+		t.Errorf("run go test -run TestSimulatePage -update (-want +got):\n%s", diff)
+	}
+}
 
 func TestSimulate(t *testing.T) {
 	t.Parallel()
+	_, hot := hotLoad(t)
 	dir := t.TempDir()
 	load, page := filepath.Join(dir, "load.json"), filepath.Join(dir, "load.html")
 	for name, text := range map[string]string{
-		"load.json": hotLoad, "bad.json": `{"name": "x", "keys": {}, "patterns": []}`, "no-prices.json": `{}`,
+		"load.json": hot, "bad.json": `{"name": "x", "keys": {}, "patterns": []}`, "no-prices.json": `{}`,
 		"prices.json": `{"region": "eu-test-1", "date": "2026-01-01", "source": "a contract", "writeMillion": 1}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

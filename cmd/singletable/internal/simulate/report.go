@@ -41,6 +41,8 @@ type Refusal struct {
 type Change struct {
 	What  string  `json:"what"`
 	Holds float64 `json:"holds"`
+	// Then is what refuses from there on.
+	Then string `json:"then,omitempty"`
 	// Dollars is what a month costs more, or less.
 	Dollars float64 `json:"dollars"`
 }
@@ -86,8 +88,12 @@ func (r *Refusal) add(s Second, refused, times float64) {
 func changes(l Load, factor float64, p Prices) (all []Change) {
 	now := Month(l, factor, p).Total
 	add := func(what string, other Load) {
-		holds, _ := Holds(other)
-		all = append(all, Change{what, min(holds, math.MaxFloat64), Month(other, factor, p).Total - now})
+		holds, first := Holds(other)
+		then := ""
+		if first.Most > 0 {
+			then = fmt.Sprintf("%s refuses %s", placeText(first.Place), map[bool]string{false: "reads", true: "writes"}[first.Write])
+		}
+		all = append(all, Change{what, min(holds, math.MaxFloat64), then, Month(other, factor, p).Total - now})
 	}
 	if _, first := Holds(l); first.Keys != "" && first.Write {
 		for _, times := range []int{2, 4, 16} {
@@ -162,9 +168,9 @@ func (r Report) Text() string {
 	for _, c := range r.Changes {
 		holds := "nothing refuses for good"
 		if c.Holds < math.MaxFloat64 {
-			holds = "holds " + number(c.Holds) + " times today's load"
+			holds = fmt.Sprintf("holds %s times today's load, then %s", number(c.Holds), c.Then)
 		}
-		line("  %s: %s, %s a month", c.What, holds, map[bool]string{true: dollars(c.Dollars), false: "+" + dollars(c.Dollars)}[c.Dollars < 0])
+		line("  %s: %s; %s a month", c.What, holds, map[bool]string{true: dollars(c.Dollars), false: "+" + dollars(c.Dollars)}[c.Dollars < 0])
 	}
 	a := r.Load.Assumptions
 	line("\nAssumed, since AWS does not document it: a partition is divided after %d seconds over its limits, and an on-demand table", a.SplitAfter)

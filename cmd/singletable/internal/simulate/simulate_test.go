@@ -2,6 +2,9 @@ package simulate_test
 
 import (
 	"math"
+	"os"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -222,5 +225,37 @@ func TestInvalidLoads(t *testing.T) {
 		if _, err := simulate.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
+	}
+}
+
+// docs/simulate.md has each member of a load, and no other.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../../docs/simulate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if row := regexp.MustCompile("^\\| ((`[a-zA-Z.]+`(, )?)+) \\|").FindStringSubmatch(line); row != nil {
+			for name := range strings.SplitSeq(row[1], ", ") {
+				got[strings.Trim(name, "`")] = true
+			}
+		}
+	}
+	for prefix, of := range map[string]any{
+		"": simulate.Load{}, "keys.": simulate.Keys{}, "patterns.": simulate.Pattern{}, "requests.": simulate.Request{},
+		"indexes.": simulate.IndexWrite{}, "assumptions.": simulate.Assumptions{},
+	} {
+		for f := range reflect.TypeOf(of).Fields() {
+			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if member != "assumptions" && !got[prefix+member] {
+				t.Errorf("the page lacks %s%s", prefix, member)
+			}
+			delete(got, prefix+member)
+		}
+	}
+	for name := range got {
+		t.Errorf("the page has %s, which no load has", name)
 	}
 }
