@@ -200,7 +200,11 @@ func (t *Table) searchInput(x schema.VectorIndex, s Search) (in *dynamodb.Search
 	var conditions []string
 	for i, k := range asked {
 		if err := checkPlain(k.Type, fmt.Sprintf("value of %q", k.Name), k.text, keys.MaxPK); err != nil {
-			return nil, nil, invalidSearch("Partition or Filter", "%w", err)
+			field := "Filter"
+			if k.Name == x.Partition.Name {
+				field = "Partition"
+			}
+			return nil, nil, invalidSearch(field, "%w", err)
 		}
 		name, value := "#s"+strconv.Itoa(i), ":s"+strconv.Itoa(i)
 		conditions = append(conditions, name+" = "+value)

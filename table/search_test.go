@@ -294,7 +294,7 @@ func TestSearchesAreRefused(t *testing.T) {
 		"a partition too many":    {tbl, table.Search{Index: "euclidean", Partition: "acme"}, "Partition"},
 		"a filter of no index":    {tbl, table.Search{Index: "similar", Partition: "acme", Filter: map[string]string{"name": "a"}}, "Filter"},
 		"the partition as filter": {tbl, table.Search{Index: "similar", Partition: "acme", Filter: map[string]string{"tenant": "rival"}}, "Filter"},
-		"an empty filter":         {tbl, table.Search{Index: "similar", Partition: "acme", Filter: map[string]string{"category": ""}}, "Partition or Filter"},
+		"an empty filter":         {tbl, table.Search{Index: "similar", Partition: "acme", Filter: map[string]string{"category": ""}}, "Filter: keys: invalid value"},
 		"what is not in it":       {tbl, table.Search{Index: "dot", Project: []string{"category"}}, "Project"},
 		"an empty projection":     {tbl, table.Search{Index: "euclidean", Project: []string{""}}, "Project"},
 	} {
