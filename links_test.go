@@ -135,6 +135,21 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// A link of a name to a Go file leads to its declaration.
+func TestLinksOfNamesLeadToDeclarations(t *testing.T) {
+	t.Parallel()
+	links := regexp.MustCompile("\\[`(\\w+)`\\]\\(([\\w/]+\\.go)\\)").FindAllStringSubmatch(string(expect.Value(os.ReadFile("CONTRIBUTING.md"))(t)), -1)
+	if len(links) < 30 {
+		t.Errorf("%d links of names", len(links))
+	}
+	for _, m := range links {
+		declared := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[1] + `[\[(]`)
+		if !declared.Match(expect.Value(os.ReadFile(m[2]))(t)) {
+			t.Errorf("%s does not declare %s", m[2], m[1])
+		}
+	}
+}
+
 // The check finds what it is for.
 func TestABrokenLinkIsFound(t *testing.T) {
 	t.Parallel()
