@@ -82,9 +82,6 @@ type hotKey struct {
 	at    float64 // its hash, from 0 to 1
 }
 
-// maxHot bounds the hot keys of one kind. What the others have is even to some permille.
-const maxHot = 512
-
 // hotKeys returns the keys of a kind that have more than their part, the hottest first, and
 // the share of all others.
 func hotKeys(kind int, name string, k Keys, random *rand.Rand) (hot []hotKey, rest float64) {
@@ -93,7 +90,7 @@ func hotKeys(kind int, name string, k Keys, random *rand.Rand) (hot []hotKey, re
 	even := 1 / (s.count * float64(k.Shards))
 	for rank := 0; rank < maxHot/k.Shards || rank == 0; rank++ {
 		share := s.of(rank) / float64(k.Shards)
-		if share == 0 || s.exponent == 0 && s.first == 0 && s.count*float64(k.Shards) > maxHot || share < 2*even && s.count > maxHot {
+		if share == 0 || s.even() && s.count*float64(k.Shards) > maxHot || share < 2*even && s.count > maxHot {
 			break
 		}
 		for shard := range k.Shards {

@@ -17,6 +17,8 @@
 //	load.go    what the table is asked to do
 //	units.go   what a request costs
 //	demand.go  the load of each key
+//	trace.go   what a running service did
+//	measure.go the load that this makes
 //	place.go   the partitions of the table or an index
 //	run.go     the steps
 //	limit.go   what is refused first, without steps
@@ -74,6 +76,10 @@ type Keys struct {
 	// nth key is asked for in proportion to 1/n to this power; "one:0.5", where one key has
 	// this share of the requests, and the others an even one.
 	Distribution string `json:"distribution,omitzero"`
+	// Shares are the shares of the requests that the hottest keys have, the hottest first, at
+	// most 512 of them. The other keys have an even share of the rest. They take the place of
+	// Distribution.
+	Shares []float64 `json:"shares,omitempty"`
 	// Shards is over how many partition keys the items of each are spread.
 	Shards int `json:"shards,omitzero"`
 	// SortKeys says what is under a key: "spread", which DynamoDB can split, by default;
@@ -102,6 +108,9 @@ type Request struct {
 	// Bytes is the size of an item, 1,000 by default, and Items how many a query reads.
 	Bytes int `json:"bytes,omitzero"`
 	Items int `json:"items,omitzero"`
+	// Units are the read or write units of one time, as measured. They win over Bytes, Items,
+	// Consistent and Transaction. Zero means that these say it.
+	Units float64 `json:"units,omitzero"`
 	// Consistent is a consistent read, and Transaction an item of a transaction.
 	Consistent  bool `json:"consistent,omitzero"`
 	Transaction bool `json:"transaction,omitzero"`
@@ -253,6 +262,8 @@ const (
 	maxUnits  = 100_000_000 // in a second
 	maxRate   = 100_000_000
 	maxGB     = 10_000_000
+	// maxHot bounds the hot keys of one kind. The load of the others is even to some permille.
+	maxHot = 512
 )
 
 func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
@@ -273,6 +284,9 @@ func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
 		}
 		if r.Bytes < 1 || r.Bytes > maxBytes || r.Items < 1 || r.Items > maxItems || !within(r.Times, maxItems) {
 			bad("%s: bytes must be 1 to %d, items 1 to %d, and times at most that", where, maxBytes, maxItems)
+		}
+		if !within(r.Units, maxUnits) {
+			bad("%s: units must be 0 to %d", where, maxUnits)
 		}
 		if r.In != "" && r.Op != "query" || r.Op != "write" && len(r.Indexes) > 0 {
 			bad("%s: an index takes queries, and writes have indexes", where)
@@ -303,6 +317,9 @@ type shares struct {
 	exponent float64 // of a zipf distribution; 0 is uniform
 	sum      float64
 	first    float64 // of one key with a share of its own
+	// measured are those of the hottest keys, and rest is that of each other key.
+	measured []float64
+	rest     float64
 }
 
 func newShares(k Keys) (shares, error) {
@@ -310,6 +327,8 @@ func newShares(k Keys) (shares, error) {
 	number, err := strconv.ParseFloat(text, 64)
 	s := shares{count: float64(k.Count)}
 	switch {
+	case len(k.Shares) > 0:
+		return measuredShares(k)
 	case kind == uniform && text == "":
 		return s, nil
 	case kind == "zipf" && err == nil && number > 0 && number <= 4:
@@ -323,11 +342,43 @@ func newShares(k Keys) (shares, error) {
 	return s, fmt.Errorf("%q is not uniform, zipf:EXPONENT of at most 4, or one:SHARE", k.Distribution)
 }
 
+// measuredShares returns those of the hottest keys as they were measured.
+func measuredShares(k Keys) (shares, error) {
+	s := shares{count: float64(k.Count), measured: k.Shares}
+	n, sum, last := float64(len(k.Shares)), 0.0, 1.0
+	for _, share := range k.Shares {
+		if !(share > 0 && share <= last) {
+			return s, errors.New("shares must be above 0, at most 1, and descend")
+		}
+		sum, last = sum+share, share
+	}
+	const most = 1 + 1e-6 // they may have been rounded
+	switch {
+	case k.Distribution != uniform && k.Distribution != "":
+		return s, fmt.Errorf("%q has no place next to shares", k.Distribution)
+	case n > maxHot || n > s.count:
+		return s, fmt.Errorf("there are %d shares, and at most %d, and the count of keys, have a place", len(k.Shares), maxHot)
+	case sum > most || n == s.count && sum < 0.99:
+		return s, fmt.Errorf("the shares come to %g", sum)
+	}
+	if n < s.count {
+		s.rest = max(0, 1-sum) / (s.count - n)
+	}
+	if s.rest > last*most {
+		return s, fmt.Errorf("each other key has a share of %g, more than a hottest one", s.rest)
+	}
+	return s, nil
+}
+
 // of returns the share of the nth key, from 0.
 func (s shares) of(n int) float64 {
 	switch {
 	case float64(n) >= s.count:
 		return 0
+	case n < len(s.measured):
+		return s.measured[n]
+	case len(s.measured) > 0:
+		return s.rest
 	case s.exponent > 0:
 		return math.Pow(float64(n+1), -s.exponent) / s.sum
 	case s.first > 0 && n == 0:
@@ -337,6 +388,9 @@ func (s shares) of(n int) float64 {
 	}
 	return 1 / s.count
 }
+
+// even reports whether all keys have the same share.
+func (s shares) even() bool { return s.exponent == 0 && s.first == 0 && len(s.measured) == 0 }
 
 // harmonic returns the sum of n to the power of -s from 1 to count. Behind the first terms it
 // is an integral, by the formula of Euler and Maclaurin.

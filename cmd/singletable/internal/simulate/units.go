@@ -52,6 +52,9 @@ func shardUnits(items, shards int, bytes float64, consistent bool) float64 {
 // cost returns the units of one time that a request is sent: of each partition key that it
 // asks, and how many these are.
 func (r Request) cost(k Keys) (u Units, keys int) {
+	if r.Units > 0 {
+		return r.measured(k)
+	}
 	switch r.Op {
 	case "get":
 		return Units{Read: readUnits(float64(r.Bytes), r.Consistent, r.Transaction)}, 1
@@ -62,4 +65,16 @@ func (r Request) cost(k Keys) (u Units, keys int) {
 		return Units{Read: readUnits(float64(r.Items*r.Bytes), r.Consistent, false)}, 1
 	}
 	return Units{Write: writeUnits(float64(r.Bytes), r.Transaction || r.Op == "check")}, 1
+}
+
+// measured returns the cost of a request whose units were measured. A list over shards reads
+// its part in each of them, and at least one item.
+func (r Request) measured(k Keys) (u Units, keys int) {
+	switch {
+	case r.Op == "get" || r.Op == "query" && k.Shards == 1:
+		return Units{Read: r.Units}, 1
+	case r.Op == "query":
+		return Units{Read: math.Max(readUnits(1, r.Consistent, false), r.Units/float64(k.Shards))}, k.Shards
+	}
+	return Units{Write: r.Units}, 1
 }
