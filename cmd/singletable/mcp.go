@@ -26,11 +26,12 @@ What an agent sees is bounded by the flags, and no request widens it. -entity na
 types in the scope. -partition names partition keys of the table, whole or by their first
 segments: TENANT#acme has TENANT#acme and TENANT#acme#1, and not TENANT#acme2. It is
 checked for each item, also of an index, whose partitions can hold items of everybody.
--hide leaves an attribute out, with every key that is made of it. What is outside is as if
-it was not there. Expired items are not read.
+-hide leaves an attribute out, with every key that is or could be made of it; then nothing
+is asked for by whole keys. What is outside is not shown. Expired items are not shown.
 
 A call and a session have a budget of read units, items, and bytes of items as they are
-shown. Standard error has a line for each call, without what it was about.
+shown; a request reads whole items, and can go over it. Standard error has a line for each
+call, without what it was about.
 
 What is stored can hold text that tells an agent what to do. Results are marked as data;
 that does not keep every agent from following it. Give it no tools that do harm.
@@ -81,7 +82,7 @@ func (p *program) mcp(ctx context.Context, args []string) error {
 	}
 	server, err := agent.New(agent.Options{
 		Client: live.client, Model: model, Entities: entities, Partitions: partitions, Hidden: hidden, Call: call, Session: session,
-		Now: p.now, Log: slog.New(slog.NewTextHandler(p.stderr, nil)), Version: build().Version,
+		Patience: p.patience, Now: p.now, Log: slog.New(slog.NewTextHandler(p.stderr, nil)), Version: build().Version,
 	})
 	if err != nil {
 		return err

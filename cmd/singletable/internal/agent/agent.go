@@ -9,14 +9,18 @@
 //	client.go   the two reads
 //	scope.go    what of an item is shown
 //	budget.go   what a call and a session may take
+//	cursor.go   where a list goes on
 //	plain.go    items as JSON
 //	tools.go    the tools, and what they are given
 //	read.go     what they do
 package agent
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +46,8 @@ type Options struct {
 	Hidden []string
 	// Call and Session are what one call and all calls may take.
 	Call, Session Budget
+	// Patience is how long a call may take; 30 seconds by default.
+	Patience time.Duration
 	// Now is the clock that decides about expired items, and Log gets a line for each call,
 	// without what it was about.
 	Now     func() time.Time
@@ -78,8 +84,13 @@ type server struct {
 	table *table.Table
 	scope scope
 	call  Budget
-	spent meter
 	log   *slog.Logger
+	// patience is how long a call may take.
+	patience time.Duration
+	// turn is held by the call that runs, and guards the rest.
+	turn    chan struct{}
+	spent   meter
+	cursors cursors
 }
 
 func newServer(o Options) (*server, error) {
@@ -89,8 +100,12 @@ func newServer(o Options) (*server, error) {
 		return nil, err
 	}
 	s := &server{
-		model: tablemodel.Model{Table: spec}, table: t, call: o.Call, spent: meter{most: o.Session}, log: o.Log,
+		model: tablemodel.Model{Table: spec}, table: t, call: o.Call, log: o.Log, patience: cmp.Or(o.Patience, 30*time.Second),
+		turn: make(chan struct{}, 1), spent: meter{most: o.Session},
 		scope: scope{typeName: spec.Type, partitions: o.Partitions, hidden: o.Hidden},
+	}
+	if slices.Contains(o.Hidden, "") || slices.Contains(o.Partitions, "") {
+		return nil, errors.New("the name of a hidden attribute, or a partition, is empty")
 	}
 	var known []string
 	for _, e := range o.Model.Entities {
@@ -108,5 +123,24 @@ func newServer(o Options) (*server, error) {
 		return nil, fmt.Errorf("the schema file has no entities, and the tools are made of them")
 	}
 	s.scope.model = s.model
+	for _, name := range o.Hidden {
+		if o.Log != nil && !s.isInKey(name) {
+			o.Log.Warn("no key is made of this hidden attribute: check its name", "attribute", name)
+		}
+	}
 	return s, nil
+}
+
+// isInKey reports whether a key of an entity in the scope is made of an attribute.
+func (s *server) isInKey(name string) bool {
+	for _, e := range s.model.Entities {
+		for _, p := range e.Items {
+			for _, in := range append(slices.Collect(maps.Values(p.Indexes)), p) {
+				if slices.Contains(placeholders(in.PK+"#"+in.SK), name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

@@ -95,6 +95,7 @@ type answer struct {
 	Notice      string           `json:"notice"`
 	StoredData  []map[string]any `json:"storedData"`
 	Description map[string]any   `json:"description"`
+	Cut         []int            `json:"cut"`
 	Next        string           `json:"next"`
 	Stopped     string           `json:"stopped"`
 	ReadUnits   float64          `json:"readUnits"`
@@ -258,7 +259,11 @@ func TestBudgets(t *testing.T) {
 		t.Error(got.text)
 	}
 	got := second(calling(func(o *agent.Options) { o.Call.Bytes = 300 }))
-	if got.failed || !strings.Contains(got.text, "(cut)") {
+	if got.failed || len(got.StoredData) > 2 || got.Next == "" {
+		t.Error(got.text)
+	}
+	got = second(calling(func(o *agent.Options) { o.Call.Bytes = 30 }))
+	if got.failed || len(got.StoredData) != 1 || len(got.StoredData[0]) != 3 || !slices.Equal(got.Cut, []int{0}) {
 		t.Error(got.text)
 	}
 	for _, session := range []agent.Budget{{Units: 0.5, Items: 1e6, Bytes: 1e6}, {Units: 1e6, Items: 1, Bytes: 1e6}, {Units: 1e6, Items: 1e6, Bytes: 10}} {
@@ -280,6 +285,15 @@ func second[A, B any](_ A, b B) B { return b }
 // nothing but GetItem and Query is sent.
 func TestScope(t *testing.T) {
 	t.Parallel()
+	for name, hidden := range map[string][]string{"by keys": nil, "by patterns": {"userId"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testScope(t, hidden)
+		})
+	}
+}
+
+func testScope(t *testing.T, hidden []string) {
 	o, items := shop(t)
 	var faults tabletest.Faults
 	o.Client = dynamodb.New(o.Client.Options(), faults.Install)
@@ -291,7 +305,7 @@ func TestScope(t *testing.T) {
 		}
 	}
 	mine := fmt.Sprint(texts(order)["PK"])
-	o.Entities, o.Partitions, o.Hidden = []string{"ORDER", "ORDER_ITEM"}, []string{mine}, []string{"userId"}
+	o.Entities, o.Partitions, o.Hidden = []string{"ORDER", "ORDER_ITEM"}, []string{mine}, hidden
 	s := connect(t, o)
 	inside := func(item table.Item) bool {
 		kind, pk := texts(item)["entityType"], texts(item)["PK"]
@@ -301,7 +315,7 @@ func TestScope(t *testing.T) {
 	secrets := map[string]bool{}
 	for _, item := range items {
 		for name, text := range texts(item) {
-			if inside(item) && name != "userId" {
+			if inside(item) && !slices.Contains(hidden, name) {
 				shown = append(shown, fmt.Sprint(text))
 			} else {
 				secrets[fmt.Sprint(text)] = true
@@ -319,7 +333,7 @@ func TestScope(t *testing.T) {
 	ok(t, err)
 	listed, err := json.Marshal(tools)
 	ok(t, err)
-	if strings.Contains(string(listed), "userId") || strings.Contains(string(listed), "PRODUCT") {
+	if hidden != nil && strings.Contains(string(listed), "userId") || strings.Contains(string(listed), "PRODUCT") {
 		t.Errorf("the tools name what is outside: %s", listed)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -329,7 +343,7 @@ func TestScope(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	values := slices.Sorted(maps.Keys(secrets))
-	values = append(values, mine, "USER#", "%", "*", "", "{userId}", "\x00", "#", strings.Repeat("x", 5000), `{"S":"x"}`, "' OR 1=1", "GSI1")
+	values = append(values, mine, strings.TrimPrefix(mine, "ORDER#"), "USER#", "%", "*", "", "{userId}", "\x00", "#", strings.Repeat("x", 5000), `{"S":"x"}`, "' OR 1=1", "GSI1")
 	found := 0
 	for range 400 {
 		arguments := map[string]any{}
@@ -341,7 +355,9 @@ func TestScope(t *testing.T) {
 				arguments[name] = []any{1, -1, 1e300, true, nil, []any{"x"}, map[string]any{"$ne": ""}}[random.IntN(7)]
 			}
 		}
-		if random.IntN(3) > 0 { // mostly what the tool has
+		if hidden != nil && random.IntN(3) > 0 {
+			arguments = map[string]any{"orderId": pick([]string{strings.TrimPrefix(mine, "ORDER#"), pick(values)})}
+		} else if random.IntN(3) > 0 { // mostly what the tool has
 			item := items[random.IntN(len(items))]
 			arguments = map[string]any{"pk": texts(item)["PK"], "sk": texts(item)["SK"]}
 			if random.IntN(2) == 0 {

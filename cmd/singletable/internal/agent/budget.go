@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"errors"
-	"sync"
-)
+import "errors"
 
 // Budget bounds what is read and shown.
 type Budget struct {
@@ -12,9 +9,8 @@ type Budget struct {
 	Bytes int // of items as they are shown
 }
 
-// meter adds up what a session takes. It is safe for concurrent use.
+// meter adds up what a session takes. Calls run one at a time.
 type meter struct {
-	mu    sync.Mutex
 	most  Budget
 	units float64
 	items int
@@ -26,8 +22,6 @@ var errSpent = errors.New("the budget of this session is used up: a person has t
 
 // left returns what the session has left, errSpent if that is nothing.
 func (m *meter) left() (Budget, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	b := Budget{m.most.Units - m.units, m.most.Items - m.items, m.most.Bytes - m.bytes}
 	if b.Units <= 0 || b.Items <= 0 || b.Bytes <= 0 {
 		return b, errSpent
@@ -36,8 +30,6 @@ func (m *meter) left() (Budget, error) {
 }
 
 func (m *meter) spend(units float64, items, bytes int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.units, m.items, m.bytes = m.units+units, m.items+items, m.bytes+bytes
 }
 

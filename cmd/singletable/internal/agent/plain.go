@@ -2,13 +2,14 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/table"
 )
 
-// plain returns an item as JSON has it: numbers are numbers, sets are arrays, bytes base64.
+// plain returns an item as JSON has it: sets are arrays, bytes base64.
 func plain(item table.Item) map[string]any {
 	all := make(map[string]any, len(item))
 	for name, value := range item {
@@ -22,7 +23,7 @@ func plainValue(value types.AttributeValue) any {
 	case *types.AttributeValueMemberS:
 		return v.Value
 	case *types.AttributeValueMemberN:
-		return json.Number(v.Value)
+		return number(v.Value)
 	case *types.AttributeValueMemberB:
 		return v.Value
 	case *types.AttributeValueMemberBOOL:
@@ -45,10 +46,20 @@ func plainValue(value types.AttributeValue) any {
 	return nil
 }
 
-func numbers(set []string) []json.Number {
-	all := make([]json.Number, len(set))
+// number returns a number, or its text if it has more digits than programs keep that read a
+// number of JSON as one of 64 bits.
+func number(text string) any {
+	const exact = 15
+	if digits := strings.Trim(text, "-"); len(digits) <= exact && json.Valid([]byte(text)) {
+		return json.Number(text)
+	}
+	return text
+}
+
+func numbers(set []string) []any {
+	all := make([]any, len(set))
 	for i, n := range set {
-		all[i] = json.Number(n)
+		all[i] = number(n)
 	}
 	return all
 }

@@ -6,16 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
@@ -27,6 +30,7 @@ type result struct {
 	Notice      string           `json:"notice,omitempty"`
 	StoredData  []map[string]any `json:"storedData,omitempty"`
 	Description map[string]any   `json:"description,omitempty"`
+	Cut         []int            `json:"cut,omitempty"`
 	Next        string           `json:"next,omitempty"`
 	Stopped     string           `json:"stopped,omitempty"`
 	ReadUnits   float64          `json:"readUnits"`
@@ -40,7 +44,11 @@ func (s *server) handler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		out, err := s.run(ctx, t, request.Params.Arguments)
 		if s.log != nil {
-			s.log.Info("call", "tool", t.name, "items", len(out.StoredData), "failed", err != nil)
+			why := slog.Attr{}
+			if err != nil {
+				why = slog.String("error", err.Error())
+			}
+			s.log.LogAttrs(ctx, slog.LevelInfo, "call", slog.String("tool", t.name), slog.Int("items", len(out.StoredData)), why)
 		}
 		if err != nil {
 			refused := &mcp.CallToolResult{}
@@ -51,10 +59,12 @@ func (s *server) handler(t tool) mcp.ToolHandler {
 		if err != nil {
 			return nil, errors.New("the result is no JSON")
 		}
+		// Text that cannot be seen is escaped, which leaves the values as they are.
+		safe := escape.Text(string(text), "")
 		// The mark is drawn for each result, and < is escaped in JSON: nothing stored can end it.
 		mark := rand.Text()
-		marked := fmt.Sprintf("<data %s>\n%s\n</data %s>", mark, text, mark)
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: marked}}, StructuredContent: out}, nil
+		marked := fmt.Sprintf("<data %s>\n%s\n</data %s>", mark, safe, mark)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: marked}}, StructuredContent: json.RawMessage(safe)}, nil
 	}
 }
 
@@ -62,6 +72,14 @@ func (s *server) run(ctx context.Context, t tool, raw json.RawMessage) (result, 
 	a, err := t.check(raw)
 	if err != nil {
 		return result{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	select { // One call runs at a time, so that the budget of a session bounds all of them.
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return result{}, plainError(ctx.Err())
 	}
 	out, err := t.run(ctx, a)
 	if err != nil {
@@ -93,7 +111,7 @@ func (t tool) check(raw json.RawMessage) (arguments, error) {
 		switch {
 		case in.number && isNumber && number == math.Trunc(number) && number >= 1 && number <= 1e6:
 			a[name] = strconv.Itoa(int(number))
-		case !in.number && isText && (in.choices == nil || slices.Contains(in.choices, text)):
+		case !in.number && isText && len(text) <= maxArgument && (in.choices == nil || slices.Contains(in.choices, text)):
 			a[name] = text
 		default:
 			return nil, fmt.Errorf("argument %s: is not as the input schema says", in.name)
@@ -113,16 +131,32 @@ func plainError(err error) error {
 		return err
 	}
 	if _, refused := errors.AsType[*paginate.Error](err); refused {
-		return errors.New("argument cursor: is not the next of a page of this list")
+		return errCursor
 	}
 	if _, invalid := errors.AsType[*keys.Error](err); invalid {
 		return errors.New("an argument cannot be in a key of the table")
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return fmt.Errorf("DynamoDB refuses the read: %s", api.ErrorCode())
+		return fmt.Errorf("DynamoDB refuses the read: %s", strings.Map(nameOnly, api.ErrorCode()))
 	}
-	return errors.New("the read has failed")
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return errors.New("the read took too long, or was cancelled")
+	case errors.Is(err, table.ErrInvalid):
+		return errors.New("the arguments do not fit the keys of the table or the index")
+	}
+	return errors.New("the read has failed: DynamoDB cannot be reached, or its response cannot be read")
 }
+
+// nameOnly keeps the characters that names of errors have.
+func nameOnly(r rune) rune {
+	if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+		return r
+	}
+	return -1
+}
+
+var errCursor = fmt.Errorf("%w cursor: it is not the next of a page of this list", errArgument)
 
 // errArgument is in errors about the arguments, which hold nothing else.
 var errArgument = errors.New("invalid argument")
@@ -153,10 +187,11 @@ func keyOf(p tablemodel.Pattern, a arguments) (keys.Key, error) {
 		if !is {
 			continue
 		}
-		item[name] = &types.AttributeValueMemberS{Value: a[name]}
+		text := a[argumentOf(name)]
+		item[name] = &types.AttributeValueMemberS{Value: text}
 		_, form, formed := strings.Cut(strings.Trim(segment, "{}"), ":")
-		if formed && (form != "time" || isNumber(a[name])) {
-			item[name] = &types.AttributeValueMemberN{Value: a[name]}
+		if formed && (form != "time" || isNumber(text)) {
+			item[name] = &types.AttributeValueMemberN{Value: text}
 		}
 	}
 	all, err := tablemodel.Entity{Items: []tablemodel.Pattern{p}}.Keys(item)
@@ -173,6 +208,9 @@ func (s *server) get(ctx context.Context, entity string, key keys.Key) (result, 
 	if _, err := s.spent.left(); err != nil {
 		return result{}, err
 	}
+	if !s.scope.admitsPartition(key.PK) {
+		return s.nothing(), nil
+	}
 	var units float64
 	ctx = table.WithObserver(ctx, func(_ context.Context, e table.Event) { units += e.Capacity })
 	item, err := table.Get[table.Item](ctx, s.table, key)
@@ -181,8 +219,8 @@ func (s *server) get(ctx context.Context, entity string, key keys.Key) (result, 
 	}
 	out := result{ReadUnits: unitsOf(0)}
 	if kind, ok := s.scope.admits(item, key); ok && (entity == "" || kind == entity) {
-		shown, bytes := s.show(item, s.call.Bytes)
-		out.StoredData, out.ReadUnits = append(out.StoredData, shown), unitsOf(item.Size())
+		bytes := s.show(&out, item, s.call.Bytes)
+		out.ReadUnits = unitsOf(item.Size())
 		s.spent.spend(units, 1, bytes)
 		return out, nil
 	}
@@ -190,25 +228,32 @@ func (s *server) get(ctx context.Context, entity string, key keys.Key) (result, 
 	return out, nil
 }
 
-// show returns an item as it is shown, and its bytes. One of more than the most is its type
-// and key.
-func (s *server) show(item table.Item, most int) (shown map[string]any, bytes int) {
+// nothing is the result for a partition of the table that is out of the scope. It is not read:
+// what a read costs, and how long it takes, would tell what is there.
+func (s *server) nothing() result {
+	s.spent.spend(unitsOf(0), 0, 0)
+	return result{ReadUnits: unitsOf(0)}
+}
+
+// show adds an item to a result as it is shown, and returns its bytes. One of more than the
+// most is its type and key.
+func (s *server) show(out *result, item table.Item, most int) int {
 	visible := s.scope.visible(item)
-	shown = plain(visible)
+	shown := plain(visible)
 	text, err := json.Marshal(shown)
-	if bytes = len(text); err == nil && bytes <= most {
-		return shown, bytes
-	}
-	short := table.Item{}
-	for _, name := range []string{s.scope.typeName, s.model.PK, s.model.SK} {
-		if value := visible[name]; value != nil {
-			short[name] = value
+	if err != nil || len(text) > most {
+		short := table.Item{}
+		for _, name := range []string{s.scope.typeName, s.model.PK, s.model.SK} {
+			if value := visible[name]; value != nil {
+				short[name] = value
+			}
 		}
+		out.Cut = append(out.Cut, len(out.StoredData))
+		shown = plain(short)
+		text, _ = json.Marshal(shown) // of texts
 	}
-	shown = plain(short)
-	shown["(cut)"] = "the item is larger than what is left of the budget"
-	text, _ = json.Marshal(shown) // of texts
-	return shown, len(text)
+	out.StoredData = append(out.StoredData, shown)
+	return len(text)
 }
 
 // listing is a list of one entity in one place.
@@ -252,13 +297,27 @@ func (s *server) list(ctx context.Context, l listing, a arguments) (result, erro
 	}
 	prefix := l.prefix()
 	q := table.Query{Index: l.index, PK: key.PK, Range: keys.Range{Prefix: keys.SK(prefix)}}
-	if from, to := a["from"], a["to"]; from != "" || to != "" {
+	// A bound is of one segment: one that went on in the next would tell where that begins.
+	if from, to := segment(a["from"]), segment(a["to"]); from != "" || to != "" {
 		q.Range = keys.Range{From: keys.SK(prefix + from), To: keys.SK(prefix + to + "\U0010FFFF")}
 		if q.Range.From == "" {
 			q.Range.From = " "
 		}
 	}
 	return s.page(ctx, l.entity, q, a)
+}
+
+// segment returns a text, or the beginning of one, as it is in a key. See [keys.Str].
+func segment(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if text[i] <= '%' {
+			fmt.Fprintf(&b, "%%%02X", text[i])
+		} else {
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String()
 }
 
 func (s *server) listItems(ctx context.Context, a arguments) (result, error) {
@@ -271,47 +330,90 @@ func (s *server) listItems(ctx context.Context, a arguments) (result, error) {
 const batch = 25
 
 // page reads a query until it has as many items in the scope as are wanted, or the budget of
-// the call is used up.
+// the call is used up. The first request is for one item, and the others are for as many of
+// the mean size as the budget has units for: they go over it if items are larger.
 func (s *server) page(ctx context.Context, entity string, q table.Query, a arguments) (result, error) {
 	left, err := s.spent.left()
 	if err != nil {
 		return result{}, err
 	}
+	cursor, ok := s.cursors.get(a["cursor"])
+	switch {
+	case !ok:
+		return result{}, errCursor
+	case q.Index == "" && !s.scope.admitsPartition(q.PK):
+		return s.nothing(), nil
+	}
 	left = left.least(s.call)
 	if limit, err := strconv.Atoi(a["limit"]); err == nil {
 		left.Items = min(left.Items, limit)
 	}
-	q.Descending, q.After, q.Scope = a["newest_first"] == "true", a["cursor"], entity
-	out, bytes, units, size := result{}, 0, 0.0, 0
+	q.Descending, q.After, q.Scope, q.Limit = a["newest_first"] == "true", cursor, entity, 1
+	r := pageReader{s: s, left: left, entity: entity}
 	for {
-		q.Limit = min(batch, left.Items-len(out.StoredData))
 		p, err := table.QueryPage[table.Item](ctx, s.table, q)
+		r.units += p.Stats.Capacity
 		if err != nil {
-			s.spent.spend(units, len(out.StoredData), bytes)
+			r.spend()
 			return result{}, err
 		}
-		units += p.Stats.Capacity
+		r.read += p.Stats.Scanned
 		for _, item := range p.Items {
-			if kind, ok := s.scope.admits(item, s.table.KeyOf("", item)); ok && (entity == "" || kind == entity) {
-				shown, n := s.show(item, left.Bytes-bytes)
-				out.StoredData = append(out.StoredData, shown)
-				bytes, size = bytes+n, size+item.Size()
-			}
+			r.take(item)
 		}
-		q.After, out.Next = p.Next, p.Next
-		switch {
-		case p.Next == "":
-		case len(out.StoredData) >= left.Items:
-		case units >= left.Units, bytes >= left.Bytes:
-			out.Stopped = "the budget of a call is used up; go on with next"
-		default:
-			continue
+		q.After = p.Next
+		if p.Next == "" || r.full() {
+			r.out.Next, r.out.ReadUnits = s.cursors.add(p.Next), unitsOf(r.size)
+			r.spend()
+			return r.out, nil
 		}
-		out.ReadUnits = unitsOf(size)
-		s.spent.spend(units, len(out.StoredData), bytes)
-		return out, nil
+		q.Limit = r.next()
 	}
 }
+
+// pageReader is a page in the making.
+type pageReader struct {
+	s      *server
+	left   Budget
+	entity string
+	out    result
+	units  float64
+	// read is how many items were read, bytes and size those of what is shown.
+	read, bytes, size int
+}
+
+// next returns how many items the next request asks for.
+func (r *pageReader) next() int {
+	shown := len(r.out.StoredData)
+	units := (r.left.Units - r.units) * float64(r.read) / math.Max(r.units, unitsOf(0))
+	bytes := float64(r.left.Bytes-r.bytes) * float64(shown) / math.Max(float64(r.bytes), 1)
+	if shown == 0 {
+		bytes = batch
+	}
+	return max(1, min(batch, r.left.Items-shown, int(units), int(bytes)))
+}
+
+// take shows an item, if it is in the scope.
+func (r *pageReader) take(item table.Item) {
+	if kind, ok := r.s.scope.admits(item, r.s.table.KeyOf("", item)); ok && (r.entity == "" || kind == r.entity) {
+		r.bytes += r.s.show(&r.out, item, r.left.Bytes-r.bytes)
+		r.size += item.Size()
+	}
+}
+
+// full reports whether the page has what is wanted, or the budget is used up.
+func (r *pageReader) full() bool {
+	if len(r.out.StoredData) >= r.left.Items {
+		return true
+	}
+	spent := r.units >= r.left.Units || r.bytes >= r.left.Bytes || len(r.out.Cut) > 0
+	if spent {
+		r.out.Stopped = "the budget of a call is used up; go on with next"
+	}
+	return spent
+}
+
+func (r *pageReader) spend() { r.s.spent.spend(r.units, len(r.out.StoredData), r.bytes) }
 
 func (s *server) describe(context.Context, arguments) (result, error) {
 	var entities, indexes []map[string]any

@@ -26,8 +26,13 @@ func (s scope) admits(item table.Item, key keys.Key) (entity string, ok bool) {
 	if !ok || !slices.ContainsFunc(s.model.Entities, func(e tablemodel.Entity) bool { return e.Type == kind.Value }) {
 		return "", false
 	}
-	return kind.Value, len(s.partitions) == 0 || slices.ContainsFunc(s.partitions, func(p string) bool {
-		return string(key.PK) == p || strings.HasPrefix(string(key.PK), p+"#")
+	return kind.Value, s.admitsPartition(key.PK)
+}
+
+// admitsPartition reports whether a partition of the table is in the scope.
+func (s scope) admitsPartition(pk keys.PK) bool {
+	return len(s.partitions) == 0 || slices.ContainsFunc(s.partitions, func(p string) bool {
+		return string(pk) == p || strings.HasPrefix(string(pk), p+"#")
 	})
 }
 
@@ -75,9 +80,12 @@ func (s scope) visible(item table.Item) table.Item {
 	return shown
 }
 
-// hides reports whether a pattern has an attribute that is hidden.
+// hides reports whether a pattern has an attribute that is hidden, or text that could be of
+// one: {1} is text that is no attribute as it is, such as a name in small letters.
 func (s scope) hides(pattern string) bool {
-	return slices.ContainsFunc(placeholders(pattern), func(name string) bool { return slices.Contains(s.hidden, name) })
+	return len(s.hidden) > 0 && slices.ContainsFunc(placeholders(pattern), func(name string) bool {
+		return isNumber(name) || slices.Contains(s.hidden, name)
+	})
 }
 
 // placeholders returns the attributes of a pattern, in their order.

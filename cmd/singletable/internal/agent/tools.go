@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -26,6 +29,9 @@ type input struct {
 	choices    []string
 }
 
+// maxArgument bounds a text, in bytes: no key is longer.
+const maxArgument = keys.MaxPK
+
 // arguments are checked: each is an input of the tool, and of its type.
 type arguments map[string]string
 
@@ -33,9 +39,9 @@ type arguments map[string]string
 func (t tool) inputSchema() map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, in := range t.inputs {
-		p := map[string]any{"type": "string", "description": in.does}
+		p := map[string]any{"type": "string", "description": in.does, "maxLength": maxArgument}
 		if in.number {
-			p["type"], p["minimum"] = "integer", 1
+			p = map[string]any{"type": "integer", "minimum": 1, "description": in.does}
 		}
 		if in.choices != nil {
 			p["enum"] = in.choices
@@ -56,6 +62,7 @@ var outputSchema = map[string]any{
 		"storedData":  map[string]any{"type": "array", "items": map[string]any{"type": "object"}, "description": "items, as users have stored them"},
 		"description": map[string]any{"type": "object", "description": "of the table, or of a key"},
 		"next":        map[string]any{"type": "string", "description": "cursor of the next page; missing at the end"},
+		"cut":         map[string]any{"type": "array", "items": map[string]any{"type": "integer"}, "description": "places in storedData, from 0, of items that are larger than what is left of the budget: they have only their type and key"},
 		"stopped":     map[string]any{"type": "string", "description": "why the page is short"},
 		"readUnits":   map[string]any{"type": "number", "description": "what reading the items costs"},
 	},
@@ -70,12 +77,11 @@ func (s *server) tools() []tool {
 			{name: "pk", does: "partition key, as it is stored", required: true},
 			{name: "sk", does: "sort key, as it is stored"},
 		}, s.explain},
-		{"get_item", "Reads one item by its key in the table.", s.keyInputs(), s.getItem},
-		{"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.", slices.Concat([]input{
-			{name: "index", does: "name of the index; the table itself by default", choices: s.indexNames()},
-			{name: "pk", does: "partition key, as it is stored", required: true},
-			{name: "sk_begins_with", does: "how the sort keys begin"},
-		}, pageInputs()), s.listItems},
+	}
+	// A key that is asked for as it is stored would tell whether a guess of a hidden attribute
+	// is right.
+	if len(s.scope.hidden) == 0 {
+		all = append(all, s.keyTools()...)
 	}
 	for _, e := range s.model.Entities {
 		for n, p := range e.Items {
@@ -91,6 +97,21 @@ func (s *server) tools() []tool {
 		all[i].name = name
 	}
 	return all
+}
+
+// keyTools are the tools for keys as they are stored. Binary keys are no text.
+func (s *server) keyTools() (all []tool) {
+	places := s.places()
+	if _, ok := places[""]; ok {
+		all = append(all, tool{"get_item", "Reads one item by its key in the table.", s.keyInputs(), s.getItem})
+	}
+	return append(all, tool{
+		"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.", slices.Concat([]input{
+			{name: "index", does: "name of the index; the table itself by default", choices: slices.DeleteFunc(slices.Sorted(maps.Keys(places)), func(name string) bool { return name == "" })},
+			{name: "pk", does: "partition key, as it is stored", required: true},
+			{name: "sk_begins_with", does: "how the sort keys begin, if they are texts"},
+		}, pageInputs()), s.listItems,
+	})
 }
 
 // shortened bounds the name of a tool; clients allow 64 characters, and it may get a number.
@@ -112,14 +133,30 @@ func (s *server) keyInputs() []input {
 	return all
 }
 
-func (s *server) indexNames() []string {
-	var names []string
-	for _, x := range s.model.Indexes {
-		if x.PKs == nil {
-			names = append(names, x.Name)
+// places returns where lists are read: the table under "", and indexes by their names, with
+// the type of the sort key. An index without the type and the expiry of its items cannot tell
+// what is in the scope, and binary keys are no text.
+func (s *server) places() map[string]types.ScalarAttributeType {
+	all := map[string]types.ScalarAttributeType{}
+	add := func(name string, pk, sk types.ScalarAttributeType) {
+		if pk != types.ScalarAttributeTypeB && sk != types.ScalarAttributeTypeB {
+			all[name] = sk
 		}
 	}
-	return names
+	add("", s.model.PKType, s.model.SKType)
+	for _, x := range s.model.Indexes {
+		partition, sort := x.Keys()
+		held := []string{s.model.PK, s.model.SK, ""}
+		for _, a := range slices.Concat(partition, sort) {
+			held = append(held, a.Name)
+		}
+		held = append(held, x.Include...)
+		tells := x.Projection == types.ProjectionTypeAll || slices.Contains(held, s.model.Type) && slices.Contains(held, s.model.TTL)
+		if tells && x.PKs == nil {
+			add(x.Name, x.PKType, x.SKType)
+		}
+	}
+	return all
 }
 
 // patternTools returns the tools for the nth item of an entity: one that gets it by all
@@ -137,13 +174,13 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 			func(ctx context.Context, a arguments) (result, error) { return s.getBy(ctx, e.Type, p, a) },
 		})
 	}
-	places := map[string]tablemodel.Pattern{"": p}
-	for name, in := range p.Indexes {
-		places[name] = in
-	}
-	for _, index := range slices.Sorted(maps.Keys(places)) {
-		l := listing{entity: e.Type, index: index, pattern: places[index]}
-		if !s.askable(l.pattern.PK) || l.pattern.SK == "" || len(placeholders(l.pattern.SK)) == 0 && index == "" {
+	patterns := map[string]tablemodel.Pattern{"": p}
+	maps.Copy(patterns, p.Indexes)
+	places := s.places()
+	for _, index := range slices.Sorted(maps.Keys(patterns)) {
+		l := listing{entity: e.Type, index: index, pattern: patterns[index]}
+		sort, ok := places[index]
+		if !ok || !s.askable(l.pattern.PK) || l.pattern.SK == "" || len(placeholders(l.pattern.SK)) == 0 && index == "" {
 			continue
 		}
 		names := placeholders(l.pattern.PK)
@@ -152,7 +189,7 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 			where = "index " + index
 		}
 		inputs := attributeInputs(names, names)
-		if first := l.ranged(); first != "" && !slices.Contains(s.scope.hidden, first) {
+		if first := l.ranged(); first != "" && sort == types.ScalarAttributeTypeS && !slices.Contains(s.scope.hidden, first) {
 			inputs = append(inputs,
 				input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
 				input{name: "to", does: "greatest " + first + ", or how it begins"})
@@ -176,9 +213,17 @@ func (s *server) askable(pattern string) bool {
 
 func attributeInputs(names, required []string) (all []input) {
 	for _, name := range names {
-		all = append(all, input{name: name, does: "attribute of the key", required: slices.Contains(required, name)})
+		all = append(all, input{name: argumentOf(name), does: "attribute of the key", required: slices.Contains(required, name)})
 	}
 	return all
+}
+
+// argumentOf returns the argument for an attribute. Some names are those of other arguments.
+func argumentOf(attribute string) string {
+	if slices.Contains([]string{"from", "to", "newest_first", "limit", "cursor"}, attribute) {
+		return "attribute_" + attribute
+	}
+	return attribute
 }
 
 // inOrder returns the names, each once.

@@ -1,0 +1,257 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/agent"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// tenants has users of tenants under TENANT#…, orders among them in an index by status, and a
+// log whose keys have two attributes.
+func tenants(t *testing.T, change func(*schema.Table)) (agent.Options, *tabletest.Faults) {
+	t.Helper()
+	spec := schema.Table{Name: "Tenants", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
+	if change != nil {
+		change(&spec)
+	}
+	tbl := tabletest.New(t, spec, nil)
+	var ops []table.Op
+	put := func(values ...string) { // names and values by turns
+		item := table.Item{}
+		for i := 0; i < len(values); i += 2 {
+			item[values[i]] = &types.AttributeValueMemberS{Value: values[i+1]}
+		}
+		ops = append(ops, table.Put(tbl.KeyOf("", item), item))
+	}
+	for _, tenant := range []string{"acme", "beta"} {
+		pk := "TENANT#" + tenant
+		put("pk", pk, "sk", "USER#zoe@acme.com", "entityType", "USER", "tenant", tenant, "email", "zoe@acme.com", "cursor", "c-1",
+			"GSI1PK", "NAME#zoe", "GSI1SK", pk)
+		put("pk", pk, "sk", "LOG#2024#zoe@acme.com", "entityType", "LOG", "tenant", tenant, "at", "2024", "email", "zoe@acme.com")
+		for i := range 40 {
+			put("pk", pk, "sk", fmt.Sprintf("ORDER#%02d", i), "entityType", "ORDER", "tenant", tenant, "n", fmt.Sprintf("%02d", i),
+				"GSI1PK", "STATUS#open", "GSI1SK", fmt.Sprintf("%s#%02d", tenant, i), "text", strings.Repeat("x", 2000)+"\u202e\U000e0041<b>")
+		}
+	}
+	ok(t, tbl.BatchWrite(t.Context(), ops...))
+	faults := &tabletest.Faults{}
+	return agent.Options{
+		Client: tabletest.Client(t, faults.Install), Call: large, Session: large, Model: tablemodel.Model{Table: tbl.Schema(), Entities: []tablemodel.Entity{
+			{Type: "USER", Items: []tablemodel.Pattern{{PK: "TENANT#{tenant}", SK: "USER#{email}", Indexes: map[string]tablemodel.Pattern{"GSI1": {PK: "NAME#{1}", SK: "TENANT#{tenant}"}}}}},
+			{Type: "LOG", Items: []tablemodel.Pattern{{PK: "TENANT#{tenant}", SK: "LOG#{at}#{email}"}}},
+			{Type: "ORDER", Items: []tablemodel.Pattern{{PK: "TENANT#{tenant}", SK: "ORDER#{n}", Indexes: map[string]tablemodel.Pattern{"GSI1": {PK: "STATUS#open", SK: "{tenant}#{n}"}}}}},
+			{Type: "BY", Items: []tablemodel.Pattern{{PK: "BY#{cursor}", SK: "{limit}"}}},
+		}},
+	}, faults
+}
+
+func (s session) names(t *testing.T) (names []string) {
+	t.Helper()
+	tools, err := s.ListTools(t.Context(), nil)
+	ok(t, err)
+	for _, tool := range tools.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// A partition of the table that is out of the scope is not read: neither what that costs nor
+// how long it takes tells what is there.
+func TestPartitionsOutOfTheScopeAreNotRead(t *testing.T) {
+	t.Parallel()
+	o, faults := tenants(t, nil)
+	o.Partitions, o.Call = []string{"TENANT#acme"}, agent.Budget{Units: 2, Items: 10, Bytes: 1e5}
+	s := connect(t, o)
+	for _, pk := range []string{"TENANT#beta", "TENANT#none"} {
+		for tool, arguments := range map[string]map[string]any{
+			"list_items": {"pk": pk}, "get_item": {"pk": pk, "sk": "ORDER#01"}, "list_ORDER_by_tenant": {"tenant": strings.TrimPrefix(pk, "TENANT#")},
+		} {
+			got := s.call(t, tool, arguments)
+			if got.failed || len(got.StoredData) > 0 || got.Next != "" || got.Stopped != "" || got.ReadUnits != 0.5 {
+				t.Errorf("%s of %s: %s", tool, pk, got.text)
+			}
+		}
+	}
+	if sent := faults.Requests(); len(sent) > 0 {
+		t.Errorf("%d requests were sent", len(sent))
+	}
+	if got := s.call(t, "list_items", map[string]any{"pk": "TENANT#acme"}); len(got.StoredData) == 0 {
+		t.Error(got.text)
+	}
+}
+
+// A cursor has a key, and its length would tell how long that is.
+func TestCursorsTellNothing(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	o.Call = agent.Budget{Units: 1e6, Items: 3, Bytes: 1e6}
+	s := connect(t, o)
+	first := s.call(t, "list_items", map[string]any{"pk": "TENANT#acme"})
+	second := s.call(t, "list_items", map[string]any{"pk": "STATUS#open", "index": "GSI1"})
+	if len(first.Next) != len(second.Next) || len(first.Next) != 26 {
+		t.Errorf("%q and %q", first.Next, second.Next)
+	}
+	if got := s.call(t, "list_items", map[string]any{"pk": "TENANT#beta", "cursor": first.Next}); !got.failed || !strings.Contains(got.text, "is not the next of a page") {
+		t.Error(got.text)
+	}
+	if got := s.call(t, "list_items", map[string]any{"pk": "TENANT#acme", "cursor": first.Next}); got.failed || len(got.StoredData) != 3 {
+		t.Error(got.text)
+	}
+}
+
+// With a hidden attribute nothing can be asked by keys as they are stored, and no key is shown
+// that could be made of it.
+func TestHiddenAttributesCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	o.Hidden = []string{"email"}
+	s := connect(t, o)
+	names := s.names(t)
+	want := []string{
+		"describe_table", "explain_key", "get_BY_by_cursor_limit", "get_ORDER_by_tenant_n", "list_BY_by_cursor",
+		"list_LOG_by_tenant", "list_ORDER_by_tenant", "list_ORDER_in_GSI1", "list_USER_by_tenant",
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, want) {
+		t.Errorf("%q", names)
+	}
+	got := s.call(t, "list_USER_by_tenant", map[string]any{"tenant": "acme"})
+	if len(got.StoredData) != 1 || strings.Contains(got.text, "zoe") {
+		t.Errorf("%s", got.text)
+	}
+	// A bound is of one segment: it cannot go on into the next one.
+	for _, bound := range []string{"2024#a", "2024#zz"} {
+		for _, name := range []string{"from", "to"} {
+			got := s.call(t, "list_LOG_by_tenant", map[string]any{"tenant": "acme", name: bound})
+			if wanted := name == "to"; got.failed || (len(got.StoredData) == 1) != wanted {
+				t.Errorf("%s %s: %s", name, bound, got.text)
+			}
+		}
+	}
+	if got := s.call(t, "list_LOG_by_tenant", map[string]any{"tenant": "acme", "from": "20", "to": "2024"}); len(got.StoredData) != 1 {
+		t.Error(got.text)
+	}
+
+	o.Hidden = []string{"emial"}
+	if s := connect(t, o); !strings.Contains(s.log.String(), "no key is made of this hidden attribute") || !strings.Contains(s.log.String(), "emial") {
+		t.Errorf("%s", s.log)
+	}
+	for _, o := range []agent.Options{{Client: o.Client, Model: o.Model, Hidden: []string{""}}, {Client: o.Client, Model: o.Model, Partitions: []string{""}}} {
+		if _, err := agent.New(o); err == nil || !strings.Contains(err.Error(), "is empty") {
+			t.Error(err)
+		}
+	}
+}
+
+// The budget of a session holds for calls that are sent at the same time.
+func TestBudgetsOfConcurrentCalls(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	o.Session, o.Call = agent.Budget{Units: 1e6, Items: 10, Bytes: 1e6}, agent.Budget{Units: 1e6, Items: 4, Bytes: 1e6}
+	s := connect(t, o)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	items := 0
+	for range 30 {
+		all.Go(func() {
+			out, err := s.CallTool(context.WithoutCancel(t.Context()), &mcp.CallToolParams{Name: "list_items", Arguments: map[string]any{"pk": "TENANT#acme"}})
+			if err != nil || out.IsError {
+				return
+			}
+			text, _ := json.Marshal(out.StructuredContent)
+			var got answer
+			_ = json.Unmarshal(text, &got)
+			mu.Lock()
+			defer mu.Unlock()
+			items += len(got.StoredData)
+		})
+	}
+	all.Wait()
+	if items != 10 {
+		t.Errorf("%d items", items)
+	}
+}
+
+// A call reads little more than its budget has units for.
+func TestUnitsOfACall(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	o.Call.Units = 3 // an item has 2 KB, so a request of 25 items would take 6.5
+	got := connect(t, o).call(t, "list_items", map[string]any{"pk": "TENANT#acme"})
+	if got.failed || got.Next == "" || got.Stopped == "" || len(got.StoredData) < 5 || len(got.StoredData) > 13 {
+		t.Errorf("%d items: %.300s", len(got.StoredData), got.text)
+	}
+}
+
+// An index that does not hold the type or the expiry of its items cannot tell what is in the
+// scope: it is not offered, instead of being empty.
+func TestIndexesWithoutTypeOrExpiry(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, func(spec *schema.Table) { spec.Indexes[0].Projection = types.ProjectionTypeKeysOnly })
+	s := connect(t, o)
+	if names := s.names(t); slices.Contains(names, "list_ORDER_in_GSI1") || !slices.Contains(names, "list_ORDER_by_tenant") {
+		t.Errorf("%q", names)
+	}
+	if got := s.call(t, "list_items", map[string]any{"pk": "STATUS#open", "index": "GSI1"}); !got.failed {
+		t.Error(got.text)
+	}
+}
+
+// A call ends, and says why.
+func TestACallEnds(t *testing.T) {
+	t.Parallel()
+	o, faults := tenants(t, nil)
+	o.Patience = 50 * time.Millisecond
+	faults.Always("GetItem", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	s := connect(t, o)
+	if got := s.call(t, "get_item", map[string]any{"pk": "TENANT#acme", "sk": "x"}); !got.failed || !strings.Contains(got.text, "took too long") {
+		t.Error(got.text)
+	}
+	if !strings.Contains(s.log.String(), "took too long") {
+		t.Errorf("%s", s.log)
+	}
+}
+
+// Attributes that are called as arguments are have other ones; and no argument is longer than
+// a key.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	s := connect(t, o)
+	if got := s.call(t, "get_BY_by_cursor_limit", map[string]any{"attribute_cursor": "c", "attribute_limit": "l"}); got.failed {
+		t.Error(got.text)
+	}
+	if got := s.call(t, "explain_key", map[string]any{"pk": strings.Repeat("#", 2049)}); !got.failed {
+		t.Errorf("%.100s", got.text)
+	}
+}
+
+// Text that cannot be seen is escaped, and the values are as stored.
+func TestInvisibleText(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	got := connect(t, o).call(t, "get_item", map[string]any{"pk": "TENANT#acme", "sk": "ORDER#01"})
+	var out mcp.CallToolResult
+	ok(t, json.Unmarshal([]byte(got.text), &out))
+	if text := out.Content[0].(*mcp.TextContent).Text; strings.ContainsAny(text, "\u202e\U000e0041") || !strings.HasSuffix(fmt.Sprint(got.StoredData[0]["text"]), "\u202e\U000e0041<b>") {
+		t.Errorf("%q", got.text)
+	}
+}
