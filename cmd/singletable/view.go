@@ -23,23 +23,24 @@ View serves pages on a table, or on all tables, to a browser on this machine unt
 Ctrl-C or SIGTERM, and prints their address. The pages show entities by type,
 partitions as rows, each index, items with their size, their cost and the copies of the
 same entity, queries with the request that was sent, and the items whose vectors are
-nearest to that of an item. They are read only, except
-with -write.
+nearest to that of an item. They are read only, except with -write.
 
 The first page of a table reads 100 items at most. Every other page reads one page of a
-Query or Scan, or one item and its copies, or searches one vector index. All show what that has cost. None reads a
-whole table.
+Query or Scan, or one item and its copies, or searches one vector index. A query whose
+filters drop what it reads goes on, up to 10 requests or 50 read units. All pages show
+what that has cost. None reads a whole table.
 
 The address holds a token: who has it can read the tables as you can. The browser
 keeps the token as a cookie until it is closed. The server listens on 127.0.0.1 only.
 Each run has a random path of its own, and the cookie is for that path: the browser
 sends it to no other server of this machine.
 
-With -write an item can be changed and deleted: the page shows the difference first, and
-writes only if the stored item is still the one that was shown. An item whose entity has
-a version attribute is guarded by it and gets a new one; another is guarded by all of its
-attributes, which may be 150. Copies of an entity and its unique values are items of
-their own, which are not changed along.
+With -write items can be created, changed and deleted: the page shows the difference
+first, and writes only if the stored item is still the one that was shown. An item whose
+entity has a version attribute is guarded by it and gets a new one; another is guarded by
+all of its attributes, which may be 150. Copies of an entity can be changed along, in one
+transaction; keys in indexes follow the attributes that they are made of. Claims are items
+of their own, which stay as they are.
 
 With -schema the pages know the entities of a schema file, and the attribute for
 types. Without, they use entityType, and infer the keys of entities from the items
@@ -71,7 +72,7 @@ func (p *program) view(ctx context.Context, args []string) error {
 	fs, asJSON := flags("view")
 	name := fs.String("table", "", "`name` of the only table to show; the argument is the same")
 	file := fs.String("schema", "", "schema `file` with the entities of a table")
-	write := fs.Bool("write", false, "let the pages change and delete items")
+	write := fs.Bool("write", false, "let the pages create, change and delete items")
 	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
 	rest, err := p.parse(fs, viewHelp, args)
 	if err != nil {

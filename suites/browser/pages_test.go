@@ -45,6 +45,12 @@ var pagesOfTheShop = []struct {
 	{"delete", "t/Shop/item?pk=USER%23u-ana&sk=PROFILE", []chromedp.Action{
 		chromedp.Click("#delete", chromedp.ByQuery), chromedp.WaitVisible("#review", chromedp.ByQuery),
 	}},
+	{"delete-entity", "t/Shop/item?pk=USER%23u-ana&sk=PROFILE", []chromedp.Action{
+		chromedp.Click("#delete", chromedp.ByQuery), chromedp.WaitVisible("#review", chromedp.ByQuery),
+		chromedp.Click("#delete-all", chromedp.ByQuery), chromedp.WaitVisible("#h-other-0", chromedp.ByQuery),
+	}},
+	{"create", "t/Shop/create", nil},
+	{"create-user", "t/Shop/create?of=USER", nil},
 	{"error", "t/Shop/item?pk=NOBODY&sk=PROFILE", nil},
 }
 

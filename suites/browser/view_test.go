@@ -106,7 +106,7 @@ func TestHostileItems(t *testing.T) {
 	b := openTab(t)
 	for _, l := range looks {
 		b.as(t, l)
-		b.open(t, e.view(t, "Hostile"))
+		b.open(t, e.view(t, "-write", "Hostile"))
 		b.crawl(t, 4, func() {
 			b.check(t, l.name)
 			if value[bool](t, b, `"attacked" in window`) {

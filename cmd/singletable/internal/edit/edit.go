@@ -6,7 +6,9 @@
 // revision, so that services notice the change. Every other item is guarded by all
 // attributes that were read. Attributes that a plan does not touch are not written.
 //
-// Copies and unique values of an entity are items of their own, which no plan follows.
+// Copies of an entity are items of their own. [Editor.PutEntity] and [Editor.DeleteEntity]
+// plan for all of them, and [Editor.ApplyAll] writes the plans in one transaction. Claims of
+// an entity are items that no plan follows.
 package edit
 
 import (
@@ -91,6 +93,8 @@ type Plan struct {
 	ReadUnits float64
 
 	op table.Op
+	// writes means that the op changes something, if it is the version only.
+	writes bool
 }
 
 // Put plans to store an item. It reads the stored one.
@@ -109,25 +113,39 @@ func (e *Editor) Put(ctx context.Context, item table.Item) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
+	return e.put(plan, item, nil)
+}
+
+// put plans to store an item. The items of an entity get the same version.
+func (e *Editor) put(plan Plan, item table.Item, version types.AttributeValue) (Plan, error) {
+	var err error
 	plan.New = maps.Clone(item)
 	plan.Differences = differences(plan.Old, plan.New, plan.Version)
 	switch {
 	case plan.Guard == ByMissing:
 		if name := e.version(item); name != "" {
-			if _, revision := item[name].(*types.AttributeValueMemberS); revision {
+			plan.Version = name
+			_, revision := item[name].(*types.AttributeValueMemberS)
+			switch {
+			case version != nil:
+				plan.New[name] = version
+			case revision:
 				// A writer that holds the revision of a deleted item must not meet it again.
 				plan.New[name] = &types.AttributeValueMemberS{Value: rand.Text()}
 			}
 		}
-		plan.op = table.Create(plan.Key, plan.New)
+		plan.op, plan.writes = table.Create(plan.Key, plan.New), true
 		return plan, nil
-	case len(plan.Differences) == 0:
+	case len(plan.Differences) == 0 && version == nil:
 		plan.New = plan.Old
 		return plan, nil
 	case plan.Guard == ByVersion:
-		version := item[plan.Version]
-		plan.Stale = version != nil && !Equal(version, plan.Old[plan.Version])
-		plan.New[plan.Version] = next(plan.Old[plan.Version])
+		given := item[plan.Version]
+		plan.Stale = given != nil && !Equal(given, plan.Old[plan.Version])
+		if version == nil {
+			version = next(plan.Old[plan.Version])
+		}
+		plan.New[plan.Version] = version
 	}
 	// What the plan does not touch is not written: an attribute that another writer adds
 	// in between, which no condition can exclude, stays.
@@ -143,6 +161,7 @@ func (e *Editor) Put(ctx context.Context, item table.Item) (Plan, error) {
 			remove = append(remove, name)
 		}
 	}
+	plan.writes = len(set)+len(remove) > 0
 	plan.op, err = e.guarded(table.Patch(plan.Key, set, remove...), plan)
 	return plan, err
 }
@@ -158,7 +177,7 @@ func (e *Editor) Delete(ctx context.Context, key keys.Key) (Plan, error) {
 	if err != nil || plan.Old == nil {
 		return plan, err
 	}
-	plan.Differences = differences(plan.Old, nil, "")
+	plan.Differences, plan.writes = differences(plan.Old, nil, ""), true
 	plan.op, err = e.guarded(table.Delete(key), plan)
 	return plan, err
 }
@@ -172,7 +191,11 @@ func (e *Editor) Apply(ctx context.Context, plan Plan) error {
 	if len(plan.Differences) == 0 {
 		return nil
 	}
-	err := e.table.Do(ctx, plan.op)
+	return changed(e.table.Do(ctx, plan.op))
+}
+
+// changed returns the error of a write, as ErrChanged if its condition failed.
+func changed(err error) error {
 	for _, failed := range []error{table.ErrConditionFailed, table.ErrStale, table.ErrExists, table.ErrNotFound} {
 		if errors.Is(err, failed) {
 			return fmt.Errorf("%w: %w", ErrChanged, err)

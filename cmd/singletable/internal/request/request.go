@@ -31,6 +31,7 @@ var inputs = map[string]reflect.Type{
 	"Query":              reflect.TypeFor[dynamodb.QueryInput](),
 	"Scan":               reflect.TypeFor[dynamodb.ScanInput](),
 	"SearchVectors":      reflect.TypeFor[dynamodb.SearchVectorsInput](),
+	"TransactWriteItems": reflect.TypeFor[dynamodb.TransactWriteItemsInput](),
 	"UpdateItem":         reflect.TypeFor[dynamodb.UpdateItemInput](),
 }
 

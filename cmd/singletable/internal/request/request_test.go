@@ -33,6 +33,8 @@ var bodies = []struct{ operation, body string }{
 		`"ExpressionAttributeNames":{"#0":"a","#1":"revision"},"ExpressionAttributeValues":{":0":{"B":"AAH/"},":1":{"S":"R1"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`},
 	{"SearchVectors", `{"TableName":"Shop","IndexName":"byText","SearchVector":[{"N":"0.1"},{"N":"-2"}],"TopK":5,"SearchConditionExpression":"#s0 = :s0",` +
 		`"ExpressionAttributeNames":{"#s0":"tenant"},"ExpressionAttributeValues":{":s0":{"S":"acme"}},"ReturnConsumedCapacity":"TOTAL"}`},
+	{"TransactWriteItems", `{"TransactItems":[{"Put":{"TableName":"Shop","Item":{"pk":{"S":"P"}},"ConditionExpression":"attribute_not_exists(pk)"}},` +
+		`{"Delete":{"TableName":"Shop","Key":{"pk":{"S":"Q"}},"ExpressionAttributeNames":{"#0":"a"}}}],"ClientRequestToken":"T"}`},
 	{"DescribeTable", `{"TableName":"Shop"}`},
 	{"DescribeTimeToLive", `{"TableName":"Shop"}`},
 	{"ListTables", `{"Limit":10}`},

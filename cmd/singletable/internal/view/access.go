@@ -24,6 +24,8 @@ type access struct {
 	PK, SK []patternPart
 	Href   string
 
+	kind    string
+	main    bool // It is that of the main item in the table.
 	layout  layout
 	pattern tablemodel.Pattern
 }
@@ -47,7 +49,8 @@ func (s *state) accesses() []access {
 					continue
 				}
 				a := access{
-					Type: newChip(e.Type), Title: l.title(), By: partitionNames(in.PK), PK: patternParts(in.PK), layout: l, pattern: in,
+					Type: newChip(e.Type), Title: l.title(), By: partitionNames(in.PK), PK: patternParts(in.PK),
+					kind: e.Type, main: i == 0 && l.Index == "", layout: l, pattern: in,
 					Href: s.root.address(s.schema.Name, "query", "of", e.Type, "item", strconv.Itoa(i), "index", l.Index),
 				}
 				if in.SK != "" {
@@ -103,10 +106,14 @@ type accessField struct {
 
 // newAccess returns the form of the pattern in the address, nil if there is none.
 func (s *state) newAccess(v *visit) (*accessForm, error) {
-	kind, item, index := v.FormValue("of"), v.FormValue("item"), v.FormValue("index")
-	if kind == "" {
+	if v.FormValue("of") == "" {
 		return nil, nil
 	}
+	return s.accessForm(v, v.FormValue("of"), v.FormValue("item"), v.FormValue("index"))
+}
+
+// accessForm returns the form of a pattern, with the values of the address.
+func (s *state) accessForm(v *visit, kind, item, index string) (*accessForm, error) {
 	href := s.root.address(s.schema.Name, "query", "of", kind, "item", item, "index", index)
 	all := s.accesses()
 	i := slices.IndexFunc(all, func(a access) bool { return a.Href == href })

@@ -31,6 +31,8 @@ type partitions struct {
 	AsList, AsPartitions string
 	Columns              []string
 	Whole                bool
+	Export               string
+	items                []table.Item
 }
 
 // partitionRow is a partition with its items in the order of their sort keys.
@@ -56,6 +58,10 @@ func (s *server) browse(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := exported(v, p.Whole, p.items); ok {
+		return p, nil
+	}
+	p.Export = exportAddress(v, p.Whole, p.Items)
 	return &page{Template: "browse", Title: l.title() + " · " + v.state.schema.Name, Content: p, At: "browse:" + l.Index}, nil
 }
 
@@ -77,6 +83,7 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 		AsList:       st.root.address(name, "browse", "index", l.Index, "as", "list", "after", after),
 		AsPartitions: st.root.address(name, "browse", "index", l.Index, "after", after),
 		Whole:        st.whole(l.Index),
+		items:        read.Items,
 	}
 	if read.Next != "" {
 		p.Next = st.root.address(name, "browse", "index", l.Index, "as", v.FormValue("as"), "after", read.Next)

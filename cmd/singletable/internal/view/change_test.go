@@ -81,7 +81,9 @@ func (s *site) stored(k keys.Key) table.Item {
 }
 
 // writes returns how many requests wrote.
-func (s *site) writes() int { return len(s.faults.Requests("PutItem", "UpdateItem", "DeleteItem")) }
+func (s *site) writes() int {
+	return len(s.faults.Requests("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"))
+}
 
 func TestChange(t *testing.T) {
 	t.Parallel()
@@ -91,9 +93,9 @@ func TestChange(t *testing.T) {
 	edit := s.get(item.id("edit").attributes["href"], http.StatusOK)
 	text := edit.id("text").text
 	changed := strings.Replace(text, "Person 0", "Ana \u00e9", 1)
-	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": changed})
+	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": changed, "together": ""})
 	review.id("review").has(t, "name", "Person 0", "Ana é")
-	review.id("copies-stay").has(t, "1 other item")
+	review.id("copies-stay").has(t, "1 other item", "EMAIL#ana@example.com")
 	review.has(t, "if revision is still the same")
 	if s.writes() != 0 {
 		t.Fatal("the difference was written before it was confirmed")
@@ -139,7 +141,7 @@ func TestChangedInBetween(t *testing.T) {
 	t.Parallel()
 	s := writable(t)
 	edit := s.get(s.at("/edit", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
-	changed := map[string]string{"text": strings.Replace(edit.id("text").text, "Person 0", "Ana", 1)}
+	changed := map[string]string{"text": strings.Replace(edit.id("text").text, "Person 0", "Ana", 1), "together": ""}
 	review := s.submit(edit, "edit", "show", http.StatusOK, changed)
 	rename := func(name string) {
 		t.Helper()
@@ -328,7 +330,7 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit := s.get(s.at("/edit", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
-	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": strings.Replace(edit.id("text").text, "Person 0", "Ana", 1)})
+	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": strings.Replace(edit.id("text").text, "Person 0", "Ana", 1), "together": ""})
 	s.faults.Always("UpdateItem", tabletest.DropResponse())
 	s.submit(review, "confirm", "write", http.StatusBadGateway, nil).id("error").has(t, "Whether it was written is unknown", "Open the item")
 }

@@ -225,7 +225,7 @@ var hostile = []string{
 // TestHostileContent puts the texts into every place of a table and opens every page.
 func TestHostileContent(t *testing.T) {
 	t.Parallel()
-	s := serve(t, shop(), nil).open()
+	s := serve(t, shop(), func(o *view.Options) { o.Write = true }).open()
 	for i, text := range hostile {
 		long := 20_000
 		if i == 0 {
@@ -258,6 +258,11 @@ func TestHostileContent(t *testing.T) {
 	visit(s.at(""))
 	visit(s.at("/browse", "as", "list"))
 	visit(s.at("/browse", "index", "GSI1"))
+	query := visit(s.at("/query"))
+	visit(s.at("/create"))
+	for _, a := range query.id("patterns").all(named("a")) {
+		visit(a.attributes["href"])
+	}
 	for i, text := range hostile {
 		visit(s.at("/partition", "pk", text)).id("row-0").has(t, "B")
 		visit(s.at("/partition", "pk", text, "index", "GSI1"))
@@ -269,6 +274,10 @@ func TestHostileContent(t *testing.T) {
 		}
 		// Parameters come back on the page, too.
 		visit(s.at("/partition", "pk", text, "prefix", text, "order", text))
+		visit(s.at("/query", "pk", text, "attribute", text, "is", text, "kind", text, "equals", text, "upto", text), http.StatusBadRequest)
+		visit(s.at("/query", "of", text, "item", text, "with", text), http.StatusNotFound, http.StatusBadRequest)
+		visit(s.at("/create", "of", text, "with", text), http.StatusNotFound)
+		visit(s.at("/similar", "pk", text, "index", text, "filter", text), http.StatusNotFound)
 		visit(s.at("/query", "pk", text, "op", text, "sk", text, "limit", text), http.StatusBadRequest)
 		visit(s.at("/partition", "pk", text, "index", text), http.StatusNotFound)
 		visit(s.at("/partition", "pk", text, "after", text), http.StatusBadRequest)

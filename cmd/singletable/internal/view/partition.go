@@ -31,6 +31,7 @@ type partition struct {
 	First, Prev, Next  string
 	AsQuery, WholeHref string
 	Whole              bool
+	Export             string
 }
 
 // itemsOnPage is how many items of a partition a page has.
@@ -57,6 +58,9 @@ func (s *server) partition(v *visit) (*page, error) {
 	if st.whole(l.Index) {
 		st.learn(read.Items)
 	}
+	if p, ok := exported(v, st.whole(l.Index), read.Items); ok {
+		return p, nil
+	}
 	to := func(order, prefix, after string) string {
 		return st.partitionAddress(l, pks, "order", order, "prefix", prefix, "after", after)
 	}
@@ -66,7 +70,7 @@ func (s *server) partition(v *visit) (*page, error) {
 		Sorted: len(l.Sort) > 0, Prefix: prefix, Descending: q.Descending,
 		Ascend: to("", prefix, ""), Descend: to("desc", prefix, ""), Action: st.root.address(st.schema.Name, "partition"),
 		WholeHref: to(order, "", ""),
-		Whole:     st.whole(l.Index), AsQuery: st.queryAddress(l, pks, prefix),
+		Whole:     st.whole(l.Index), Export: exportAddress(v, st.whole(l.Index), len(read.Items)), AsQuery: st.queryAddress(l, pks, prefix),
 	}
 	if c.Sorted {
 		c.SortName, c.Text = l.Sort[0].Name, l.Sort[0].Type == types.ScalarAttributeTypeS && survives(v.Form["pk"])

@@ -64,6 +64,8 @@ type queryResult struct {
 	Prev, Next string
 	Request    *sent
 	Whole      bool
+	Export     string
+	items      []table.Item
 }
 
 // The conditions on a sort key.
@@ -115,6 +117,11 @@ func (s *server) query(v *visit) (*page, error) {
 			f.Problem, p.Status = escaped(err.Error()), http.StatusBadRequest
 		case err != nil:
 			return nil, err
+		default:
+			if p, ok := exported(v, f.Result.Whole, f.Result.items); ok {
+				return p, nil
+			}
+			f.Result.Export = exportAddress(v, f.Result.Whole, f.Result.Count)
 		}
 	}
 	f.Accesses, f.Last, f.Overview = st.accesses(), st.recent.of("query", ""), st.root.address(st.schema.Name, "")
@@ -203,7 +210,7 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 	if r.Whole {
 		s.learn(items)
 	}
-	r.Rows = s.newRows(l, items, l.rowKeys(), v.now)
+	r.items, r.Rows = items, s.newRows(l, items, l.rowKeys(), v.now)
 	f.Text = newText(f.describe(pks), longText)
 	if v.FormValue("after") == "" {
 		s.recent.add(past{Page: "query", Index: l.Index, Href: v.URL.RequestURI(), Text: f.Text})

@@ -127,6 +127,10 @@ func (q *sent) setResult(output any) {
 		if c := out.ConsumedCapacity; c != nil {
 			q.VectorBytes = aws.ToFloat64(c.VectorSearchRequestBytes)
 		}
+	case *dynamodb.TransactWriteItemsOutput:
+		for i := range out.ConsumedCapacity {
+			q.Written += of(&out.ConsumedCapacity[i])
+		}
 	case *dynamodb.PutItemOutput:
 		q.Written = of(out.ConsumedCapacity)
 	case *dynamodb.UpdateItemOutput:

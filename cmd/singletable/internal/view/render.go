@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -79,7 +81,7 @@ func loadTemplates(under root) map[string]*template.Template {
 		"plural": quantity.Of[int],
 	}).ParseFS(files, "pages/layout.html", "pages/parts.html"))
 	all := map[string]*template.Template{}
-	for _, name := range []string{"home", "overview", "browse", "partition", "item", "query", "similar", "cursor", "change", "done", "error"} {
+	for _, name := range []string{"home", "overview", "browse", "partition", "item", "query", "similar", "cursor", "change", "create", "done", "error"} {
 		t := template.Must(layout.Clone())
 		all[name] = template.Must(t.ParseFS(files, "pages/"+name+".html"))
 	}
@@ -98,8 +100,10 @@ type page struct {
 	At string
 	// Redirect is an address to go to instead.
 	Redirect string
-	// Data is JSON to send instead.
-	Data []byte
+	// Data is JSON to send instead, of this Kind or as application/json. A File is saved
+	// under this name.
+	Data       []byte
+	Kind, File string
 }
 
 // frame is what the layout shows.
@@ -154,7 +158,10 @@ func (s *server) page(show func(*visit) (*page, error)) http.Handler {
 			return
 		}
 		if p.Data != nil {
-			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Type", cmp.Or(p.Kind, "application/json"))
+			if p.File != "" {
+				w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": p.File}))
+			}
 			_, _ = w.Write(p.Data) // The browser may be gone.
 			return
 		}
@@ -188,6 +195,9 @@ func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []sen
 			f.Tabs = append(f.Tabs, tab{x.Name, s.root.address(f.Table, "similar", "index", x.Name), p.At == "similar:"+x.Name})
 		}
 		f.Tabs = append(f.Tabs, tab{"Query", s.root.address(f.Table, "query"), p.At == "query"})
+		if s.options.Write {
+			f.Tabs = append(f.Tabs, tab{"Create", s.root.address(f.Table, "create"), p.At == "create"})
+		}
 	}
 	var body bytes.Buffer
 	if err := s.templates[p.Template].ExecuteTemplate(&body, "layout", f); err != nil {

@@ -114,6 +114,16 @@ func (s *state) scanned() bool {
 	return s.seen.scanned
 }
 
+// samplesOf returns items of a type that were read.
+func (s *state) samplesOf(of string) []table.Item {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	if known := s.seen.types[kind{Type: of}]; known != nil {
+		return slices.Clone(known.items)
+	}
+	return nil
+}
+
 // seenAny reports whether want is true of an item that was read.
 func (s *state) seenAny(want func(table.Item) bool) bool {
 	s.seen.mu.Lock()

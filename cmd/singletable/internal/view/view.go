@@ -112,6 +112,8 @@ func New(o Options) (http.Handler, error) {
 	if o.Write {
 		handle("GET", "/t/{table}/edit", s.page(s.edit))
 		handle("POST", "/t/{table}/edit", s.page(s.change))
+		handle("GET", "/t/{table}/create", s.page(s.create))
+		handle("POST", "/t/{table}/create", s.page(s.propose))
 	}
 	return s.guard(mux), nil
 }

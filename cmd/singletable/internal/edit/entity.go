@@ -1,0 +1,299 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// ErrAlone means that the other items of an entity cannot be told, so that an item can be
+// changed alone only. Nothing was written.
+var ErrAlone = errors.New("the other items of the entity cannot be told")
+
+// PutEntity plans to store an item of an entity, and to change the other items with it. The
+// first plan is that of the item, which is the one of the entity's Items with the number
+// here. The others get the attributes that the item changes, if they have them, and the same
+// version. A copy whose key is made of a changed attribute moves. Keys in indexes that were
+// made of changed attributes are made of the new ones, unless the item changes them itself.
+// For an item that is not stored, all items of the entity are created.
+//
+// Errors: those of [Editor.Put], and [ErrAlone].
+func (e *Editor) PutEntity(ctx context.Context, entity tablemodel.Entity, here int, item table.Item) ([]Plan, error) {
+	if err := e.table.CheckItem(item); err != nil {
+		return nil, err
+	}
+	plan, err := e.read(ctx, e.table.KeyOf("", item))
+	if err != nil {
+		return nil, err
+	}
+	item = maps.Clone(item)
+	e.follow(entity.Items[here], plan.Old, item)
+	if plan, err = e.put(plan, item, nil); err != nil {
+		return nil, err
+	}
+	if !plan.writes {
+		return []Plan{plan}, nil
+	}
+	c := entityChange{e: e, entity: entity, main: plan, own: entity.Items[here]}
+	before, after, err := c.keys()
+	if err != nil {
+		return nil, err
+	}
+	all := []Plan{plan}
+	for i := range entity.Items {
+		if i == here {
+			continue
+		}
+		plans, err := c.other(ctx, i, before[i], after[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, plans...)
+	}
+	return all, nil
+}
+
+// DeleteEntity plans to delete all items of an entity that are stored. The first plan is that
+// of the item under the key.
+//
+// Errors: those of [Editor.Delete], and [ErrAlone].
+func (e *Editor) DeleteEntity(ctx context.Context, entity tablemodel.Entity, here int, key keys.Key) ([]Plan, error) {
+	plan, err := e.Delete(ctx, key)
+	if err != nil || plan.Old == nil {
+		return []Plan{plan}, err
+	}
+	ks, err := entity.Keys(plan.Old)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAlone, err)
+	}
+	all := []Plan{plan}
+	for i, k := range ks {
+		if i == here || k == (keys.Key{}) {
+			continue
+		}
+		other, err := e.Delete(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		if other.Old != nil {
+			all = append(all, other)
+		}
+	}
+	return all, nil
+}
+
+// ApplyAll writes plans in one transaction, if all stored items are still as they were.
+//
+// Errors:
+//   - [ErrChanged].
+//   - those of [table.Table.Transact].
+func (e *Editor) ApplyAll(ctx context.Context, plans []Plan) error {
+	var ops []table.Op
+	for _, p := range plans {
+		if p.writes {
+			ops = append(ops, p.op)
+		}
+	}
+	switch len(ops) {
+	case 0:
+		return nil
+	case 1:
+		return changed(e.table.Do(ctx, ops[0]))
+	}
+	return changed(e.table.Transact(ctx, ops...))
+}
+
+// entityChange is a change of one item of an entity, which the others follow.
+type entityChange struct {
+	e      *Editor
+	entity tablemodel.Entity
+	main   Plan
+	own    tablemodel.Pattern // of the item
+}
+
+// keys returns the keys of all items before the change and after it.
+func (c entityChange) keys() (before, after []keys.Key, err error) {
+	if after, err = c.entity.Keys(c.main.New); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrAlone, err)
+	}
+	if c.main.Old == nil {
+		return make([]keys.Key, len(after)), after, nil
+	}
+	if before, err = c.entity.Keys(c.main.Old); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrAlone, err)
+	}
+	return before, after, nil
+}
+
+// other plans for the item of the entity with that number.
+func (c entityChange) other(ctx context.Context, number int, before, after keys.Key) ([]Plan, error) {
+	none := keys.Key{}
+	if before == none && after == none {
+		return nil, nil
+	}
+	var stored Plan
+	attributes := c.plain()
+	if before != none {
+		var err error
+		if stored, err = c.e.read(ctx, before); err != nil {
+			return nil, err
+		}
+		if stored.Old == nil {
+			return nil, fmt.Errorf("%w: item %d of %d is not stored", ErrAlone, number+1, len(c.entity.Items))
+		}
+		attributes = c.patched(stored.Old)
+	}
+	if before == after {
+		c.e.follow(c.entity.Items[number], stored.Old, attributes)
+		plan, err := c.e.put(stored, attributes, c.version())
+		return []Plan{plan}, err
+	}
+	var plans []Plan
+	if before != none {
+		removed, err := c.e.Delete(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, removed)
+	}
+	if after == none {
+		return plans, nil
+	}
+	created, err := c.create(ctx, number, after, attributes)
+	return append(plans, created), err
+}
+
+// create plans to store an item of the entity under a key.
+func (c entityChange) create(ctx context.Context, number int, key keys.Key, attributes table.Item) (Plan, error) {
+	plan, err := c.e.read(ctx, key)
+	if err != nil {
+		return Plan{}, err
+	}
+	if plan.Old != nil {
+		return Plan{}, fmt.Errorf("%w: another item is stored under the key of item %d of the entity", table.ErrInvalid, number+1)
+	}
+	at, err := c.e.table.IndexKey("", key)
+	if err != nil {
+		return Plan{}, err
+	}
+	maps.Copy(attributes, at)
+	c.e.follow(c.entity.Items[number], nil, attributes)
+	if err := c.e.table.CheckItem(attributes); err != nil {
+		return Plan{}, err
+	}
+	return c.e.put(plan, attributes, c.version())
+}
+
+// version returns the version that all items of the entity get, nil if none is known.
+func (c entityChange) version() types.AttributeValue {
+	if c.main.Version == "" {
+		return nil
+	}
+	return c.main.New[c.main.Version]
+}
+
+// plain returns the attributes of the changed item that a copy of it has: all but keys that
+// are made for an item, and vectors, which the library leaves out of copies.
+func (c entityChange) plain() table.Item {
+	own := c.ownAttributes()
+	item := maps.Clone(c.main.New)
+	maps.DeleteFunc(item, func(name string, _ types.AttributeValue) bool { return own[name] })
+	return item
+}
+
+// patched returns the attributes of a stored item of the entity after the change. It keeps
+// to the attributes that it has, unless it has all others of the changed item.
+func (c entityChange) patched(stored table.Item) table.Item {
+	own, item := c.ownAttributes(), maps.Clone(stored)
+	whole := true
+	for name, v := range c.main.Old {
+		whole = whole && (own[name] || Equal(stored[name], v))
+	}
+	for _, name := range names(c.main.Old, c.main.New) {
+		before, after := c.main.Old[name], c.main.New[name]
+		switch {
+		case own[name] || Equal(before, after) || name == c.main.Version:
+		case stored[name] == nil && (!whole || before != nil):
+		case after == nil:
+			delete(item, name)
+		default:
+			item[name] = after
+		}
+	}
+	return item
+}
+
+// ownAttributes returns the attributes that each item of an entity has for itself.
+func (c entityChange) ownAttributes() map[string]bool {
+	spec := c.e.table.Schema()
+	own := map[string]bool{spec.PK: true, spec.SK: true}
+	for _, x := range spec.Indexes {
+		p := c.own.Indexes[x.Name]
+		for name, pattern := range map[string]string{x.PK: p.PK, x.SK: p.SK} {
+			// The pattern of an attribute that is of the entity itself is its name.
+			if pattern != "{"+name+"}" {
+				own[name] = true
+			}
+		}
+	}
+	for _, x := range spec.Vectors {
+		own[x.Attribute] = true
+	}
+	return own
+}
+
+// follow sets the keys in indexes that the pattern makes of the item's attributes, where the
+// stored item has those that are made of its own, and the item has no others.
+func (e *Editor) follow(p tablemodel.Pattern, stored, item table.Item) {
+	for _, x := range e.table.Schema().Indexes {
+		pattern, ok := p.Indexes[x.Name]
+		if !ok {
+			continue
+		}
+		if x.Local {
+			pattern.PK = p.PK
+		}
+		before, _ := keyOf(pattern, stored)
+		after, known := keyOf(pattern, item)
+		if !known {
+			continue
+		}
+		followAttribute(x.PK, x.PKType, string(before.PK), string(after.PK), stored, item)
+		followAttribute(x.SK, x.SKType, string(before.SK), string(after.SK), stored, item)
+	}
+}
+
+// followAttribute sets one attribute of such a key. A key of another type than a text is an
+// attribute of the entity itself.
+func followAttribute(name string, kind types.ScalarAttributeType, before, after string, stored, item table.Item) {
+	if name == "" || kind != types.ScalarAttributeTypeS || before == after {
+		return
+	}
+	var made types.AttributeValue
+	if before != "" {
+		made = &types.AttributeValueMemberS{Value: before}
+	}
+	if !Equal(stored[name], made) || !Equal(item[name], stored[name]) {
+		return
+	}
+	if after == "" {
+		delete(item, name)
+		return
+	}
+	item[name] = &types.AttributeValueMemberS{Value: after}
+}
+
+// keyOf returns the key that a pattern makes of an item, the zero key if the item lacks an
+// attribute of it. It is not known if the pattern has segments that are not attributes.
+func keyOf(p tablemodel.Pattern, item table.Item) (k keys.Key, known bool) {
+	// Behind a main item that always has a key, a missing attribute is no error.
+	all, err := tablemodel.Entity{Items: []tablemodel.Pattern{{PK: "MAIN"}, {PK: p.PK, SK: p.SK}}}.Keys(item)
+	return all[1], err == nil
+}
