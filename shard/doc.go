@@ -46,7 +46,8 @@
 // and a page of 10 items at most 1.4. If sort keys are unique, and without Dedupe,
 // no page takes more than three. The picture cost.svg in this directory has all its
 // figures. For small pages, one request to each shard is the minimum; use no more
-// shards than the writes need.
+// shards than the writes need. docs/costs.md of this repository has their number for a
+// rate of writes, and what a page then costs.
 //
 // A reader learns when some shards have more of the items than others. There is
 // one exception. If each shard has its items in blocks of time, the share of a

@@ -283,7 +283,7 @@ func TestTheREADMEHasAllEndpoints(t *testing.T) {
 	t.Parallel()
 	listed := map[string]bool{}
 	for line := range strings.Lines(string(check.Must(os.ReadFile("../README.md"))(t))) {
-		if cells := strings.Split(line, "|"); len(cells) > 2 {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") {
 			var methods []string
 			for _, part := range strings.Split(strings.NewReplacer("`", "", "{path}", "{path...}").Replace(cells[1]), ",") {
 				method, path, named := strings.Cut(strings.TrimSpace(part), " ")
