@@ -41,7 +41,7 @@ func (e *Editor) PutEntity(ctx context.Context, entity tablemodel.Entity, here i
 	if !plan.writes {
 		return []Plan{plan}, nil
 	}
-	c := entityChange{e: e, entity: entity, main: plan, own: entity.Items[here]}
+	c := entityChange{e: e, entity: entity, here: here, main: plan}
 	before, after, err := c.keys()
 	if err != nil {
 		return nil, err
@@ -73,6 +73,7 @@ func (e *Editor) DeleteEntity(ctx context.Context, entity tablemodel.Entity, her
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAlone, err)
 	}
+	c := entityChange{e: e, entity: entity, here: here, main: plan}
 	all := []Plan{plan}
 	for i, k := range ks {
 		if i == here || k == (keys.Key{}) {
@@ -82,9 +83,13 @@ func (e *Editor) DeleteEntity(ctx context.Context, entity tablemodel.Entity, her
 		if err != nil {
 			return nil, err
 		}
-		if other.Old != nil {
-			all = append(all, other)
+		if other.Old == nil {
+			continue
 		}
+		if err := c.checkOwn(i, other.Old); err != nil {
+			return nil, err
+		}
+		all = append(all, other)
 	}
 	return all, nil
 }
@@ -114,8 +119,8 @@ func (e *Editor) ApplyAll(ctx context.Context, plans []Plan) error {
 type entityChange struct {
 	e      *Editor
 	entity tablemodel.Entity
-	main   Plan
-	own    tablemodel.Pattern // of the item
+	here   int  // the number of the item
+	main   Plan // of the item
 }
 
 // keys returns the keys of all items before the change and after it.
@@ -148,6 +153,9 @@ func (c entityChange) other(ctx context.Context, number int, before, after keys.
 		if stored.Old == nil {
 			return nil, fmt.Errorf("%w: item %d of %d is not stored", ErrAlone, number+1, len(c.entity.Items))
 		}
+		if err := c.checkOwn(number, stored.Old); err != nil {
+			return nil, err
+		}
 		attributes = c.patched(stored.Old)
 	}
 	if before == after {
@@ -168,6 +176,17 @@ func (c entityChange) other(ctx context.Context, number int, before, after keys.
 	}
 	created, err := c.create(ctx, number, after, attributes)
 	return append(plans, created), err
+}
+
+// checkOwn refuses a stored item that is not of this entity: what it holds leads to another
+// item than the one that is changed, as after another entity has taken the key.
+func (c entityChange) checkOwn(number int, stored table.Item) error {
+	spec := c.e.table.Schema()
+	ks, _ := c.entity.Keys(stored) // Those that it cannot tell are zero.
+	if ks[c.here] != c.main.Key || !Equal(stored[spec.Type], c.main.Old[spec.Type]) {
+		return fmt.Errorf("%w: item %d of %d holds another entity", ErrAlone, number+1, len(c.entity.Items))
+	}
+	return nil
 }
 
 // create plans to store an item of the entity under a key.
@@ -235,7 +254,7 @@ func (c entityChange) ownAttributes() map[string]bool {
 	spec := c.e.table.Schema()
 	own := map[string]bool{spec.PK: true, spec.SK: true}
 	for _, x := range spec.Indexes {
-		p := c.own.Indexes[x.Name]
+		p := c.entity.Items[c.here].Indexes[x.Name]
 		for name, pattern := range map[string]string{x.PK: p.PK, x.SK: p.SK} {
 			// The pattern of an attribute that is of the entity itself is its name.
 			if pattern != "{"+name+"}" {

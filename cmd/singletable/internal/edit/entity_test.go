@@ -195,6 +195,9 @@ func TestEntityThatIsNotChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, renamed, nil, edit.ErrAlone},
+		"copy of another": {func(t *testing.T, f family) {
+			f.put(t, strings.Replace(copied(ana, "EMAIL#a@x"), `"id":{"S":"ana"}`, `"id":{"S":"ben"}`, 1))
+		}, moved, nil, edit.ErrAlone},
 		"no attribute of the key": {nil, func(t *testing.T) table.Item { return changedItem(t, ana, `"id":{"S":"ana"},`, "") }, nil, edit.ErrAlone},
 		"invalid":                 {nil, func(t *testing.T) table.Item { return changedItem(t, ana, `{"S":"Ana"}`, `{"N":"NaN"}`) }, nil, table.ErrInvalid},
 	} {
@@ -216,6 +219,16 @@ func TestEntityThatIsNotChanged(t *testing.T) {
 				t.Errorf("stored: %s", got)
 			}
 		})
+	}
+}
+
+// A copy that another entity has taken stays.
+func TestDeleteEntityWithATakenCopy(t *testing.T) {
+	t.Parallel()
+	f := newFamily(t)
+	f.put(t, strings.Replace(copied(ana, "EMAIL#a@x"), `"id":{"S":"ana"}`, `"id":{"S":"ben"}`, 1))
+	if plans, err := f.DeleteEntity(t.Context(), person, 0, at); !errors.Is(err, edit.ErrAlone) {
+		t.Errorf("%d plans: %v", len(plans), err)
 	}
 }
 
