@@ -4,5 +4,8 @@
 // local engine.
 //
 // Chromium has to be in the PATH; on Debian it is the package chromium. With -update,
-// the tests write the pictures of docs/images again.
+// the tests write the pictures of docs/images again. With -pictures and a folder,
+// TestEveryPage writes a picture of every page in both themes and narrow: compare them by
+// eye with those of the commit before, by the rules of
+// cmd/singletable/internal/view/DESIGN.md.
 package browser

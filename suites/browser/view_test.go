@@ -188,7 +188,7 @@ func TestPictures(t *testing.T) {
 		{"view-table", looks[0], func() {}},
 		{"view-partition", looks[0], func() { b.do(t, chromedp.Click("#partitions [data-go]", chromedp.ByQuery)) }},
 		{"view-item", looks[1], func() {
-			b.do(t, chromedp.Click("#partitions .cell a", chromedp.ByQuery))
+			b.do(t, chromedp.Click(`#partitions .cell a[href*="sk=PROFILE"]`, chromedp.ByQuery))
 			b.waitFor(t, "an item", `() => document.querySelector("main").dataset.page === "item"`)
 		}},
 	} {
