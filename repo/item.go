@@ -94,7 +94,7 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 		delete(attributes, name)
 	}
 	if i > 0 {
-		for _, x := range c.vectors {
+		for _, x := range c.schema.Vectors { // also those of other releases
 			delete(attributes, x.Attribute)
 		}
 	}

@@ -44,8 +44,11 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 }
 
 func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilder) (any, error) {
+	if err := c.checkWhole(v); err != nil { // before its key, which a part may not have
+		return nil, c.fail("Upsert", keys.Key{}, err)
+	}
 	key := c.entity.Key(v)
-	op, err := c.upsertOp(key, v, update)
+	op, err := c.upsertOp(key, update)
 	if err != nil {
 		return nil, c.fail("Upsert", key, err)
 	}
@@ -72,12 +75,9 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 }
 
 // upsertOp returns the op that applies an update to a stored entity.
-func (c *core) upsertOp(key keys.Key, v any, update expression.UpdateBuilder) (table.Op, error) {
+func (c *core) upsertOp(key keys.Key, update expression.UpdateBuilder) (table.Op, error) {
 	if len(c.items) > 1 || len(c.indexAttributes) > 0 || c.entity.Claims != nil {
 		return table.Op{}, fmt.Errorf("%w: %q has copies, claims or index keys; use Update", errInvalidEntity, c.entity.Type)
-	}
-	if err := c.checkWhole(v); err != nil {
-		return table.Op{}, err
 	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()
 	if err == nil {
@@ -185,7 +185,7 @@ func (c *core) checkNames(text string, names map[string]string, refused func(str
 		case refused != nil && refused(name):
 			return fmt.Errorf("attribute %q is written by the repository", name)
 		case c.shapes.touches(name):
-			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet; raise OldestShape after a backfill", name)
+			return c.ofUpgrade(name)
 		case c.known && !c.stores(name):
 			return c.unknown(name)
 		}
@@ -197,6 +197,10 @@ func (c *core) checkNames(text string, names map[string]string, refused func(str
 func (c *core) stores(name string) bool {
 	_, field := slices.BinarySearch(c.attributes, name)
 	return field || c.reserved[name] || name == c.schema.TTL
+}
+
+func (c *core) ofUpgrade(name string) error {
+	return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet; raise OldestShape after a backfill", name)
 }
 
 func (c *core) unknown(name string) error {

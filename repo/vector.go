@@ -42,7 +42,7 @@ func (e *description) vectorProblems(p *problems, spec schema.Table, fields []st
 			continue
 		}
 		if f, kind := item.FieldKind(e.typ, x.Attribute); kind != item.L && kind != 0 {
-			p.add("vector index %q: attribute %q: a %v is no list of numbers", x.Name, x.Attribute, f)
+			p.add("vector index %q: attribute %q: a %v is not stored as a list of numbers", x.Name, x.Attribute, f)
 		}
 		for _, a := range append([]schema.Attribute{x.Partition}, x.Filters...) {
 			switch {
@@ -137,16 +137,21 @@ func (c *core) isCopy(v any, stored func() map[string]types.AttributeValue, pk, 
 // attribute of a vector index of the schema.
 //
 // The values are parts of entities, since DynamoDB leaves the vector out: see
-// [Repo.Project]. Read the whole ones by their keys, or use [Repo.Update]. Copies that an
-// earlier release has stored with the vector are dropped, if the index holds what their
-// keys are made of.
+// [Repo.Project]. Read the whole ones by their keys, or use [Repo.Update]. An entity without
+// a Version is [table.ErrInvalid]: a Put of its part would remove the vector. An upgrade gets
+// an item without its vector, too; one that writes an attribute that a search asks for is
+// refused.
+//
+// A copy that an earlier release has stored with the vector is dropped, if the search returns
+// all other attributes: without them its key is not known.
 func (r *Repo[T]) Search(ctx context.Context, s table.Search) ([]table.Match[T], table.Stats, error) {
 	c := &r.core
-	if err := c.checkSearch(s); err != nil {
+	whole, err := c.checkSearch(s)
+	if err != nil {
 		return nil, table.Stats{}, c.fail("Search", keys.Key{}, err)
 	}
 	matches, stats, err := table.SearchVectors[T](ctx, c.reads, s)
-	if err != nil || len(c.items) == 1 && len(c.entity.FormerCopies) == 0 {
+	if err != nil || !whole || len(c.items) == 1 && len(c.entity.FormerCopies) == 0 {
 		return matches, stats, err
 	}
 	matches = slices.DeleteFunc(matches, func(m table.Match[T]) bool { return c.isOldCopy(&m.Item, m.Key) })
@@ -154,21 +159,38 @@ func (r *Repo[T]) Search(ctx context.Context, s table.Search) ([]table.Match[T],
 	return matches, stats, nil
 }
 
-// checkSearch reports a search of an index that the entity is not in, and attributes that T
-// does not have.
-func (c *core) checkSearch(s table.Search) error {
+// checkSearch reports a search that would tell or find something wrong, and otherwise whether
+// it returns all attributes but the vector.
+func (c *core) checkSearch(s table.Search) (whole bool, err error) {
 	i := slices.IndexFunc(c.schema.Vectors, func(x schema.VectorIndex) bool { return x.Name == s.Index })
-	if i >= 0 && !c.hasVector(c.schema.Vectors[i]) {
-		return fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(c.schema.Vectors[i].Attribute))
+	if i < 0 {
+		return false, nil // as package table will say
+	}
+	x := c.schema.Vectors[i]
+	switch {
+	case !c.hasVector(x):
+		return false, fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(x.Attribute))
+	case c.counter == unversioned:
+		return false, fmt.Errorf("%w: %q needs a Version for this, or a Put of what is found would remove the vector", errInvalidEntity, c.entity.Type)
+	case c.shapes.touches(x.Partition.Name):
+		return false, fmt.Errorf("%w: Partition: %w", table.ErrInvalid, c.ofUpgrade(x.Partition.Name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Filter)) {
+		switch {
+		case c.shapes.touches(name):
+			return false, fmt.Errorf("%w: Filter: %w", table.ErrInvalid, c.ofUpgrade(name))
+		case c.known && !c.stores(name):
+			return false, fmt.Errorf("%w: Filter: %w", table.ErrInvalid, c.unknown(name))
+		}
 	}
 	project := s.Project
 	if len(project) == 0 {
 		project = c.project
 	}
-	return c.checkQuery(table.Query{Project: project})
+	return len(project) == 0 && x.Projection == types.ProjectionTypeAll, c.checkQuery(table.Query{Project: project})
 }
 
-// isOldCopy reports whether the item of a value is a copy. Of a part it may be unknown.
+// isOldCopy reports whether the item of a value is a copy.
 func (c *core) isOldCopy(v any, key keys.Key) bool {
 	all := c.keysOf(v)
 	return key != all[0] && (slices.Contains(all[1:], key) || slices.Contains(keysBy(c.entity.FormerCopies, v), key))

@@ -506,7 +506,11 @@ func TestVectorsOfEntitiesAreValidated(t *testing.T) {
 		at + `does not hold attribute "entityType", by which a search tells what it finds`,
 		at + `does not hold attribute "expiresAt", by which a search tells what it finds`,
 	})
-	expect.Equal(t, "vector", entityProblems[withVector[string]](t, similar()), []string{at + `attribute "embedding": a string is no list of numbers`})
+	expect.Equal(t, "vector", entityProblems[withVector[string]](t, similar()), []string{at + `attribute "embedding": a string is not stored as a list of numbers`})
+	expect.Equal(t, "set", entityProblems[struct {
+		Tenant    string    `dynamodbav:"tenant"`
+		Embedding []float32 `dynamodbav:"embedding,numberset"`
+	}](t, similar()), []string{at + `attribute "embedding": a []float32 is not stored as a list of numbers`})
 	expect.Equal(t, "partition", entityProblems[struct {
 		Embedding []float32 `dynamodbav:"embedding"`
 	}](t, similar())[0][:len(at)+12], at+"struct { Emb")
@@ -555,6 +559,21 @@ func TestSearchesOfEntities(t *testing.T) {
 	unknown := near("acme")
 	unknown.Project = []string{"nothing"}
 	expect.Err(t, search(titled, unknown), table.ErrInvalid)
+	// What an upgrade writes is not stored yet, so nothing can be found by it.
+	for _, name := range []string{"category", "tenant"} {
+		s := near("acme")
+		if name == "category" {
+			s.Filter = map[string]string{name: "boots"}
+		}
+		err := search(with(repo.Upgrade{Writes: []string{name}, Change: func(table.Item) error { return nil }}), s)
+		expect.Err(t, err, table.ErrInvalid)
+		expect.Equal(t, "error", strings.Contains(err.Error(), "is of an upgrade"), true)
+	}
+	unversioned := productEntity()
+	unversioned.Version, unversioned.Copies = "", nil
+	err = search(newRepo(t, tbl, unversioned), near("acme"))
+	expect.Err(t, err, table.ErrInvalid)
+	expect.Equal(t, "error", strings.Contains(err.Error(), "needs a Version"), true)
 	_, _, err = newRepo(t, tbl, repo.Entity[shared]{Type: "OTHER", Key: func(v shared) keys.Key { return product{ID: v.ID}.key() }}).Search(ctx, near("acme"))
 	expect.Err(t, err, table.ErrInvalid)
 
@@ -562,6 +581,64 @@ func TestSearchesOfEntities(t *testing.T) {
 	expect.Equal(t, "refreshed", expect.Value(embedded.Refresh(ctx, v.key()))(t), true)
 	expect.OK(t, storedItem(t, tbl, v.key()).Decode(&v))
 	expect.Equal(t, "stored", v.Embedding, []float32{0, 1})
+}
+
+// Key functions get whole values: they are not called with what a search has read in part.
+func TestSearchesInPartCallNoKeys(t *testing.T) {
+	t.Parallel()
+	spec := similar()
+	spec.Vectors = append(spec.Vectors, spec.Vectors[0])
+	spec.Vectors[1].Name, spec.Vectors[1].Projection, spec.Vectors[1].Include = "part", types.ProjectionTypeInclude, []string{"entityType", "expiresAt", "rev"}
+	e := productEntity()
+	e.Key = func(p product) keys.Key { return keys.Key{PK: keys.PK("PRODUCT" + p.ID[:1]), SK: keys.SK(p.ID)} }
+	e.Copies[0].Key = func(p product) keys.Key { return keys.Key{PK: "TITLE", SK: keys.SK(p.Title[:2])} }
+	r := newRepo(t, tabletest.New(t, spec, nil), e)
+	v := product{ID: "1", Tenant: "acme", Title: "tea", Category: "tea", Embedding: []float32{1, 0}}
+	expect.OK(t, r.Create(t.Context(), &v))
+	part, projected := near("acme"), near("acme")
+	part.Index, projected.Project = "part", []string{"category"}
+	for _, s := range []table.Search{near("acme"), part, projected} {
+		matches, _, err := r.Search(t.Context(), s)
+		expect.OK(t, err)
+		expect.Equal(t, "matches", len(matches), 1)
+		expect.Err(t, r.Put(t.Context(), &matches[0].Item), table.ErrStale)
+	}
+}
+
+// A release whose T has no vector stores none in the copies that it makes.
+func TestCopiesOfAReleaseWithoutTheVector(t *testing.T) {
+	t.Parallel()
+	type plain struct {
+		ID     string `dynamodbav:"id"`
+		Tenant string `dynamodbav:"tenant"`
+		Title  string `dynamodbav:"title"`
+		Rev    string `dynamodbav:"rev"`
+	}
+	tbl, r := newProducts(t)
+	ctx := t.Context()
+	old := newRepo(t, tbl, repo.Entity[plain]{
+		Type: "PRODUCT", Version: "rev", Key: func(p plain) keys.Key { return product{ID: p.ID}.key() },
+		Copies: []repo.Copy[plain]{{Key: func(p plain) keys.Key { return product{Title: p.Title}.byTitle() }}},
+	})
+	v := product{ID: "1", Tenant: "acme", Title: "tea", Embedding: []float32{1, 0}}
+	expect.OK(t, r.Create(ctx, &v))
+	for title, write := range map[string]func() error{
+		"moved": func() error {
+			return expect.ErrOf(old.Update(ctx, v.key(), func(p *plain) error { p.Title = "moved"; return nil }))
+		},
+		"missing": func() error {
+			expect.OK(t, expect.ErrOf(old.Update(ctx, v.key(), func(p *plain) error { p.Title = "missing"; return nil })))
+			expect.OK(t, tbl.Do(ctx, table.Delete(product{Title: "missing"}.byTitle())))
+			return expect.ErrOf(old.Refresh(ctx, v.key()))
+		},
+	} {
+		expect.OK(t, write())
+		expect.Equal(t, title, storedItem(t, tbl, product{Title: title}.byTitle())["embedding"], nil)
+		expect.Equal(t, "found", found(t, r, near("acme")), "1")
+		matches, _, err := table.SearchVectors[table.Item](ctx, tbl, near("acme"))
+		expect.OK(t, err)
+		expect.Equal(t, "items in the index", len(matches), 1)
+	}
 }
 
 // An entity without a vector may have the attributes of the index, and leave them empty.

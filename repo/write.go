@@ -90,10 +90,10 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 	if c.counter == unversioned {
 		return c.table.Do(ctx, c.putOps(nil, v, v)[0].IfType(c.entity.Type).IfShape(0))
 	}
-	key, read := c.entity.Key(v), c.stampIn(v)
-	if err := c.checkWhole(v); err != nil {
-		return c.fail("Put", key, err)
+	if err := c.checkWhole(v); err != nil { // before its key, which a part may not have
+		return c.fail("Put", keys.Key{}, err)
 	}
+	key, read := c.entity.Key(v), c.stampIn(v)
 	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
 		old, err := c.loadMain(ctx, key)
 		switch {

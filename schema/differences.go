@@ -22,7 +22,7 @@ const (
 		"records that are not read by then are lost, and so are those of the time in between"
 	handBilling = "change it in DynamoDB, or in the schema: it decides about cost and capacity, and DynamoDB limits how often it can change"
 	handUnits   = "give the index ProvisionedThroughput in the schema, with the billing mode PROVISIONED: the live table is PROVISIONED"
-	handName    = "give it another name in the schema: the live table has a local index of this name"
+	handName    = "give it another name in the schema: the live table has another index of this name"
 	handType    = "name another attribute in the schema: an attribute has one type in all keys of a table"
 	leaveIndex  = "leave it: another release may use it, and Ensure drops nothing"
 )
@@ -132,7 +132,7 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex, n int) difference
 	d := difference{Change: Change{Difference: "global index " + name + ": is missing"}, index: name}
 	if slices.ContainsFunc(i.have.LocalSecondaryIndexes, func(l types.LocalSecondaryIndexDescription) bool {
 		return aws.ToString(l.IndexName) == name
-	}) {
+	}) || slices.ContainsFunc(i.have.VectorIndexes, func(v types.VectorIndexDescription) bool { return aws.ToString(v.IndexName) == name }) {
 		d.kind, d.Action = byHand, handName
 		return d
 	}

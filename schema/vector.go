@@ -211,8 +211,8 @@ func vectorText(
 func (i *inspector) missingVectorIndex(x types.VectorIndex) difference {
 	name := *x.IndexName
 	d := difference{Change: Change{Difference: "vector index " + name + ": is missing"}, index: name}
-	if billingMode(i.have) == types.BillingModeProvisioned {
-		d.kind, d.Action = byHand, "make the table on demand: DynamoDB has vector indexes of no other"
+	if action := i.vectorObstacle(x); action != "" {
+		d.kind, d.Action = byHand, action
 		return d
 	}
 	var names []string
@@ -232,6 +232,43 @@ func (i *inspector) missingVectorIndex(x types.VectorIndex) difference {
 		}}},
 	})
 	return d
+}
+
+// vectorObstacle returns what a person has to do before the live table can have a vector
+// index, "" for nothing.
+func (i *inspector) vectorObstacle(x types.VectorIndex) string {
+	attribute := *x.VectorAttribute.AttributeName
+	if billingMode(i.have) == types.BillingModeProvisioned {
+		return "make the table on demand: DynamoDB has vector indexes of no other"
+	}
+	if slices.Contains(otherNames(i.have), *x.IndexName) {
+		return handName
+	}
+	if typesOf(i.have.AttributeDefinitions)[attribute] != "" {
+		return fmt.Sprintf("store the vector in another attribute: %s is a key in the live table", attribute)
+	}
+	for _, live := range i.have.VectorIndexes {
+		if d := aws.ToInt64(live.Dimensions); live.VectorAttribute != nil && aws.ToString(live.VectorAttribute.AttributeName) == attribute && d != *x.Dimensions {
+			return fmt.Sprintf("store vectors of %d numbers in another attribute: the live index %s of %s has %d",
+				*x.Dimensions, aws.ToString(live.IndexName), attribute, d)
+		}
+	}
+	// Indexes that the schema does not name count, too.
+	if after := len(i.have.VectorIndexes) + 1; after > maxVectorIndexes {
+		return fmt.Sprintf("delete one first: the live table has %d vector indexes, which is all that DynamoDB allows", maxVectorIndexes)
+	}
+	return ""
+}
+
+// otherNames returns the names of the live indexes that search no vectors.
+func otherNames(have *types.TableDescription) (names []string) {
+	for _, x := range have.GlobalSecondaryIndexes {
+		names = append(names, aws.ToString(x.IndexName))
+	}
+	for _, x := range have.LocalSecondaryIndexes {
+		names = append(names, aws.ToString(x.IndexName))
+	}
+	return names
 }
 
 // vectorAddition says what adding a vector index to the table takes. DynamoDB charges the

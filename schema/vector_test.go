@@ -251,6 +251,35 @@ func TestVectorDifferences(t *testing.T) {
 			manual: `vector index similar: projects INCLUDE ["title"], the schema wants INCLUDE ["price"]`,
 		},
 		"provisioned table": {live: provisioned, manual: "vector index similar: is missing"},
+		"name of another index": {
+			live: func(in *dynamodb.CreateTableInput) {
+				in.VectorIndexes, in.GlobalSecondaryIndexes = nil, []types.GlobalSecondaryIndex{{
+					IndexName: aws.String("similar"), Projection: &types.Projection{ProjectionType: "ALL"},
+					KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("tenant"), KeyType: "HASH"}},
+				}}
+				in.AttributeDefinitions = slices.DeleteFunc(in.AttributeDefinitions, func(d types.AttributeDefinition) bool {
+					return slices.Contains([]string{"category", "year"}, *d.AttributeName)
+				})
+			},
+			manual: "vector index similar: is missing", note: "global index similar: is not in the schema",
+		},
+		"other dimensions": {
+			live: func(in *dynamodb.CreateTableInput) {
+				in.VectorIndexes[0].IndexName, in.VectorIndexes[0].Dimensions = aws.String("other"), aws.Int64(4)
+			},
+			manual: "vector index similar: is missing", note: "vector index other: is not in the schema",
+		},
+		"too many": {
+			live: func(in *dynamodb.CreateTableInput) {
+				in.VectorIndexes = slices.Repeat(in.VectorIndexes, 5)
+				for i := range in.VectorIndexes {
+					in.VectorIndexes[i].IndexName = aws.String(fmt.Sprintf("other%d", i))
+				}
+			},
+			manual: "vector index similar: is missing",
+			note: "vector index other0: is not in the schemavector index other1: is not in the schemavector index other2: is not in the schema" +
+				"vector index other3: is not in the schemavector index other4: is not in the schema",
+		},
 		"another index": {
 			live: func(in *dynamodb.CreateTableInput) {
 				in.VectorIndexes = slices.Repeat(in.VectorIndexes, 2)

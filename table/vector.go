@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,8 +64,8 @@ func fitsFloat32(number string) bool {
 	if len(number) <= maxPlainFloat && strings.IndexByte(number, 'e') < 0 && strings.IndexByte(number, 'E') < 0 {
 		return true // it is less than 1e38
 	}
-	f, err := strconv.ParseFloat(number, 64)
-	return err == nil && math.Abs(f) <= math.MaxFloat32
+	_, err := strconv.ParseFloat(number, 32) // which rounds, as the index does
+	return err == nil
 }
 
 const maxPlainFloat = 38

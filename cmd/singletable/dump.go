@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -248,6 +249,12 @@ func identity(live live, name string, d *types.TableDescription) string {
 // rawTable is openRaw for a schema.
 func rawTable(client *dynamodb.Client, spec schema.Table, observe func(context.Context, table.Event)) (*table.Table, error) {
 	spec.TTL = ""
+	// DynamoDB takes a vector without the partition of its index, and items are written as they
+	// were.
+	spec.Vectors = slices.Clone(spec.Vectors)
+	for i := range spec.Vectors {
+		spec.Vectors[i].Partition = schema.Attribute{}
+	}
 	return table.New(client, layout(spec), &table.Options{
 		Observe: observe, MaxRounds: 1, MaxAttempts: 300, MaxElapsed: 5 * time.Minute,
 	})

@@ -67,7 +67,7 @@ func TestSearch(t *testing.T) {
 		"the vector is no JSON array of number": {"-vector", "-", "-partition", "acme", name, "byText"},
 		"has 3 dimensions":                      {"-vector", short, "-partition", "acme", name, "byText"},
 		"no such file":                          {"-vector", file + "x", "-partition", "acme", name, "byText"},
-		"Partition or Filter":                   {"-vector", file, name, "byText"},
+		"invalid search: Partition":                   {"-vector", file, name, "byText"},
 	} {
 		trouble(t, run(t, nil, "[1, 2", append([]string{"search"}, args...)...), says)
 	}
@@ -94,4 +94,18 @@ func TestSchemaOfVectors(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", command, got.code, got.stdout, got.stderr)
 		}
 	}
+}
+
+// A load writes what a dump has read, also vectors that no search finds. DynamoDB refuses one
+// of another length, and so does load.
+func TestLoadOfVectors(t *testing.T) {
+	t.Parallel()
+	name := withVectors(t).Schema().Name
+	line := func(vector string) string {
+		return `{"Item":{"pk":{"S":"PRODUCT#6"},"sk":{"S":"METADATA"},"embedding":{"L":[` + vector + `]}}}` + "\n"
+	}
+	if got := run(t, nil, line(`{"N":"1"},{"N":"2"},{"N":"3"}`), "load", "-replace", name); got.code != exitYes {
+		t.Errorf("%+v", got)
+	}
+	trouble(t, run(t, nil, line(`{"N":"1"}`), "load", "-replace", name), "DynamoDB would refuse the item", "must be a list of 3 numbers")
 }

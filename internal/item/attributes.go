@@ -86,6 +86,9 @@ func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind)
 	case dictionary, structure:
 		return p.typ, M
 	case slice, texts:
+		if f.asSet {
+			return p.typ, SS // or of numbers or bytes: no list
+		}
 		return p.typ, L
 	case moment, foreign:
 		return p.typ, kindOfOthers(p.typ, f.options)
@@ -103,6 +106,8 @@ func kindOfOthers(t reflect.Type, o options) Kind {
 		return S
 	case list && t.Elem().Kind() == reflect.Uint8:
 		return B
+	case list && o.asSet:
+		return SS
 	case list:
 		return L
 	}

@@ -88,6 +88,15 @@ func TestFieldKind(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, field, kind)
 		}
 	}
+	type sets struct {
+		Texts   []string  `dynamodbav:",stringset"`
+		Numbers []float32 `dynamodbav:",numberset"`
+	}
+	for _, name := range []string{"Texts", "Numbers"} {
+		if _, kind := item.FieldKind(reflect.TypeFor[sets](), name); kind == item.L {
+			t.Errorf("%s is a list", name)
+		}
+	}
 	if field, kind := item.FieldKind(reflect.TypeFor[loud](), "Text"); field != nil || kind != 0 {
 		t.Errorf("%v, %v", field, kind)
 	}
