@@ -105,8 +105,9 @@ type payment struct {
 
 // note is an entity with a vector.
 type note struct {
-	Tenant string    `dynamodbav:"tenant"`
-	Vector []float32 `dynamodbav:"vector,omitempty"`
+	Tenant   string    `dynamodbav:"tenant"`
+	Vector   []float32 `dynamodbav:"vector,omitempty"`
+	Revision string    `dynamodbav:"revision"`
 }
 
 func paymentKey(p payment) keys.Key {
@@ -155,7 +156,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		search := table.Search{Index: "similar", Near: []float32{1, 0}, Partition: "acme"}
 		_, _, err := table.SearchVectors[table.Item](t.Context(), tbl, search)
 		expect.OK(t, err)
-		r := expect.Value(repo.New(tbl, repo.Entity[note]{Type: "NOTE", Key: func(n note) keys.Key { return keys.Key{PK: keys.User.PK(n.Tenant), SK: "NOTE"} }}))(t)
+		r := expect.Value(repo.New(tbl, repo.Entity[note]{Type: "NOTE", Version: "revision", Key: func(n note) keys.Key { return keys.Key{PK: keys.User.PK(n.Tenant), SK: "NOTE"} }}))(t)
 		_, _, err = r.Search(t.Context(), search)
 		expect.OK(t, err)
 	},

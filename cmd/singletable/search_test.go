@@ -67,7 +67,7 @@ func TestSearch(t *testing.T) {
 		"the vector is no JSON array of number": {"-vector", "-", "-partition", "acme", name, "byText"},
 		"has 3 dimensions":                      {"-vector", short, "-partition", "acme", name, "byText"},
 		"no such file":                          {"-vector", file + "x", "-partition", "acme", name, "byText"},
-		"invalid search: Partition":                   {"-vector", file, name, "byText"},
+		"invalid search: Partition":             {"-vector", file, name, "byText"},
 	} {
 		trouble(t, run(t, nil, "[1, 2", append([]string{"search"}, args...)...), says)
 	}

@@ -15,6 +15,7 @@ import (
 )
 
 const simulateHelp = `Usage: singletable simulate [flags] LOAD.json
+       singletable simulate -trace FILE
 
 Simulate says what a table's design does at a load: at which factor of today's load which
 key of which index is refused first, and why; how many requests are refused over time; and
@@ -39,7 +40,9 @@ The load is a JSON file with the kinds of partition keys and the access patterns
   }
 
 The page docs/simulate.md of the library lists all members, and the rules of the model. A
-rate is how often a pattern happens in a second today.
+rate is how often a pattern happens in a second today. -trace makes such a file of the
+requests of a service, which a Trace of package table/telemetry has recorded. Look through
+it: a trace cannot tell which sort keys grow, nor which indexes a write writes.
 
 The model has the rules that AWS documents, and a file of load can change what AWS does not
 document: after how long a partition is divided, and an on-demand table is scaled. The
@@ -50,6 +53,7 @@ Exit codes: 0 the result was printed, 2 no result.
 Examples:
 
   singletable simulate load.json
+  singletable simulate -trace trace.jsonl >load.json
   singletable simulate -factor 100 -html load.html load.json
 `
 
@@ -59,6 +63,7 @@ type simulateFlags struct {
 	seconds      *int
 	seed         *uint64
 	prices, html *string
+	trace        *bool
 }
 
 func newSimulateFlags(fs *flag.FlagSet) simulateFlags {
@@ -67,6 +72,7 @@ func newSimulateFlags(fs *flag.FlagSet) simulateFlags {
 		seconds: fs.Int("seconds", 3600, "the `number` of seconds that are simulated, at most 604800"),
 		seed:    fs.Uint64("seed", 1, "the `number` that chance begins with"),
 		prices:  fs.String("prices", "", "`file` with other prices, as JSON; by default the list prices of us-east-1"),
+		trace:   fs.Bool("trace", false, "the file is a trace: print the load that it shows"),
 		html:    fs.String("html", "", "`file` to write a page with plots to"),
 	}
 }
@@ -84,6 +90,9 @@ func (p *program) simulate(_ context.Context, args []string) error {
 		return usageError("-factor must be above 0, and at most 1,000,000")
 	case *f.seconds < 1 || *f.seconds > 7*24*3600:
 		return usageError("-seconds must be 1 to 604800")
+	}
+	if *f.trace {
+		return p.traced(rest[0])
 	}
 	text, name, err := p.readInput(rest[0], maxInput)
 	if err != nil {
@@ -133,4 +142,22 @@ func (p *program) prices(file string) (simulate.Prices, error) {
 		return prices, fmt.Errorf("%s: %w", name, err)
 	}
 	return prices, nil
+}
+
+// traced prints the load of a trace, which bounds itself.
+func (p *program) traced(file string) error {
+	in, name := p.stdin, standardInput
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // Nothing was written.
+		in, name = f, file
+	}
+	l, err := simulate.FromTrace(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return p.printJSON(l)
 }

@@ -7,8 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/telemetry"
 )
 
 const simulatePage = "../../docs/simulate.md"
@@ -99,5 +105,40 @@ func TestSimulate(t *testing.T) {
 		if code, text := run(strings.Fields(args)...); code != exitTrouble || !strings.Contains(text, want) {
 			t.Errorf("%s: exit %d, %s", args, code, text)
 		}
+	}
+}
+
+// -trace prints the load of a trace, which the command takes.
+func TestSimulateTrace(t *testing.T) {
+	t.Parallel()
+	var file strings.Builder
+	synctest.Test(t, func(t *testing.T) {
+		var trace telemetry.Trace
+		for range 100 {
+			trace.Observe(t.Context(), table.Event{Operation: "GetItem", Table: "Traced", Partitions: []keys.PK{"USER#secret"}, Capacity: 0.5})
+			time.Sleep(time.Second)
+		}
+		if _, err := trace.WriteTo(&file); err != nil {
+			t.Fatal(err)
+		}
+	})
+	simulate := func(in string, args ...string) (int, string) {
+		var out strings.Builder
+		p := testProgram(&out, &out, nil, "", 0)
+		p.stdin = strings.NewReader(in)
+		return p.run(t.Context(), append([]string{"simulate"}, args...)), out.String()
+	}
+	code, load := simulate(file.String(), "-trace", "-")
+	if code != exitYes || strings.Contains(load, "secret") {
+		t.Fatalf("exit %d: %s", code, load)
+	}
+	if code, text := simulate(load, "-seconds", "60", "-"); code != exitYes || !strings.Contains(text, "times today's load") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	if code, text := simulate("{}", "-trace", "-"); code != exitTrouble || !strings.Contains(text, "standard input: ") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+	if code, text := simulate("", "-trace", filepath.Join(t.TempDir(), "none")); code != exitTrouble {
+		t.Errorf("exit %d: %s", code, text)
 	}
 }
