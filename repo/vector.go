@@ -138,7 +138,8 @@ func (c *core) isCopy(v any, stored func() map[string]types.AttributeValue, pk, 
 //
 // The values are parts of entities, since DynamoDB leaves the vector out: see
 // [Repo.Project]. Read the whole ones by their keys, or use [Repo.Update]. An entity without
-// a Version is [table.ErrInvalid]: a Put of its part would remove the vector. An upgrade gets
+// a Version is [table.ErrInvalid]: a Put of its part would remove the vector. If it is only read, search its
+// [Repo.View] with package table. An upgrade gets
 // an item without its vector, too; one that writes an attribute that a search asks for is
 // refused.
 //
@@ -171,7 +172,7 @@ func (c *core) checkSearch(s table.Search) (whole bool, err error) {
 	case !c.hasVector(x):
 		return false, fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(x.Attribute))
 	case c.counter == unversioned:
-		return false, fmt.Errorf("%w: %q needs a Version for this, or a Put of what is found would remove the vector", errInvalidEntity, c.entity.Type)
+		return false, fmt.Errorf("%w: %q needs a Version for this, or a Put of what is found would remove the vector; table.SearchVectors takes the View of any entity", errInvalidEntity, c.entity.Type)
 	case c.shapes.touches(x.Partition.Name):
 		return false, fmt.Errorf("%w: Partition: %w", table.ErrInvalid, c.ofUpgrade(x.Partition.Name))
 	}

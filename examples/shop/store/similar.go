@@ -69,7 +69,7 @@ func (s *Shop) SimilarProducts(ctx context.Context, id string) ([]Product, error
 	if err != nil {
 		return nil, err
 	}
-	matches, _, err := s.vectors.Search(ctx, table.Search{Index: similar, Near: v.Vector, Top: maxSimilar + 1})
+	matches, _, err := table.SearchVectors[productVector](ctx, s.vectors.View(), table.Search{Index: similar, Near: v.Vector, Top: maxSimilar + 1})
 	if err != nil {
 		return nil, err
 	}
