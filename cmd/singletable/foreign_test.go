@@ -290,6 +290,12 @@ func (f foreign) view(t *testing.T, key []string, args ...string) {
 	open("", nil)
 	open("/item", item)
 	open("/edit", item)
+	u.RawQuery = ""
+	for _, page := range []string{"/create", "/query"} {
+		if status, body := browse(t, browser, u.String()+"t/"+name+page); status != http.StatusOK {
+			t.Errorf("%s: status %d\n%s", page, status, body)
+		}
+	}
 	for index, pks := range f.partitions() {
 		open("/browse", url.Values{"index": {index}})
 		if len(pks) == 1 {

@@ -148,13 +148,16 @@ func placeholder(segment string) (name, form string, ok bool) {
 	return name, form, true
 }
 
+// Time reports whether the beginning of the value can be given, as that of a time.
+func (f accessField) Time() bool { return f.form == "time" && !f.Required }
+
 // formNote says how the value of a placeholder is written.
 func formNote(form string) string {
 	switch form {
 	case "":
 		return ""
 	case "time", "time-ms":
-		return "a time, or the beginning of one"
+		return "a time"
 	}
 	return "a whole number"
 }

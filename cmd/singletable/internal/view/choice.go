@@ -224,9 +224,9 @@ func patternNames(pattern string) (names []string) {
 // patternName is an attribute in a pattern. One of digits only stands for text that varies.
 var patternName = regexp.MustCompile(`\{([^{}:]*[^{}:0-9][^{}:]*)(?::[^{}]*)?\}`)
 
-// order returns the names of an item's attributes by their ranks, and how many of them a
-// list shows at once.
-func (c choice) order(item table.Item) (names []string, first int) {
+// order returns the names of an item's attributes by their ranks, how many of them a list
+// shows at once, and how many of these the key of the index is made of.
+func (c choice) order(item table.Item) (names []string, first, made int) {
 	ranks := c.ranks[c.of.typeOf(item)]
 	hidden := c.of.special(item)
 	for _, name := range slices.Sorted(maps.Keys(item)) {
@@ -236,11 +236,15 @@ func (c choice) order(item table.Item) (names []string, first int) {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return int(ranks[a] - ranks[b]) })
 	for _, name := range names {
-		if r := ranks[name]; r == rankMade || r < rankKeyed && first < firstAttributes {
+		r := ranks[name]
+		if r == rankMade {
+			made++
+		}
+		if r == rankMade || r < rankKeyed && first < firstAttributes {
 			first++
 		}
 	}
-	return names, first
+	return names, first, made
 }
 
 // special returns the attributes that a list does not show among the others: the type and

@@ -47,7 +47,9 @@ type row struct {
 	// that can be unfolded.
 	First, Rest []attribute
 	More        int
-	Bytes       int64
+	// InCell is how many of the first ones a cell shows.
+	InCell int
+	Bytes  int64
 	// Score is how near a match of a search is, and Here that it is the item searched for.
 	Score string
 	Here  bool
@@ -56,6 +58,7 @@ type row struct {
 // What a list shows of an item.
 const (
 	firstAttributes = 4  // at once
+	cellAttributes  = 2  // in a cell
 	restAttributes  = 40 // of the others, when they are unfolded
 )
 
@@ -74,8 +77,8 @@ func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c ch
 		r.TableKeys = s.keyParts(key, now)
 	}
 	r.Href = s.itemAddress("item", key)
-	names, first := c.order(item)
-	r.More = len(names) - first
+	names, first, made := c.order(item)
+	r.More, r.InCell = len(names)-first, max(made, cellAttributes)
 	for i, name := range names[:min(len(names), first+restAttributes)] {
 		a := attribute{Name: newText(name, shortText), Value: s.summary(name, item[name], now)}
 		if i < first {

@@ -136,8 +136,23 @@ func (s *state) search(v *visit, x schema.VectorIndex, f *similarForm) error {
 		found.Here = m.Key == key
 	}
 	f.Result = r
-	s.recent.add(past{Page: "similar", Index: x.Name, Href: v.URL.RequestURI(), Text: newText("near "+strings.Join(stored(at.Keys), " / "), shortText)})
+	s.recent.add(past{Page: "similar", Index: x.Name, Href: v.URL.RequestURI(), Text: newText(f.describe(), longText)})
 	return nil
+}
+
+// describe returns the search of the form for people.
+func (f *similarForm) describe() string {
+	text := "near " + strings.Join(stored(f.Item.Keys), " / ")
+	given := slices.Clone(f.Filters)
+	if f.Partition != nil {
+		given = slices.Insert(given, 0, *f.Partition)
+	}
+	for _, in := range given {
+		if in.Value != "" {
+			text += ", " + in.Name + " = " + in.Value
+		}
+	}
+	return text
 }
 
 // narrow gives the search the partition, the filters and the number of the form.

@@ -21,6 +21,7 @@ type vectorFacts struct {
 	Partition, Filters string // "" if it has none
 	Kind               string
 	Items, Bytes       string
+	Last               *past // the last search, nil if there was none
 }
 
 // distances are the distance functions, and what their scores say.
@@ -45,6 +46,9 @@ func (s *state) vectors() []vectorFacts {
 		}
 		if x.Partition.Name != "" {
 			f.Partition = names([]schema.Attribute{x.Partition})
+		}
+		if last := s.recent.of("similar", x.Name); len(last) > 0 {
+			f.Last = &last[0]
 		}
 		for _, d := range s.live.VectorIndexes {
 			if aws.ToString(d.IndexName) != x.Name {

@@ -137,7 +137,8 @@ func TestSimilar(t *testing.T) {
 		}
 	}
 	s.get(s.at("/similar", "index", "overall", "pk", "PRODUCT#3", "sk", "METADATA"), http.StatusOK).has(t, "This index holds a part", "a greater score is nearer")
-	s.get(s.at("/similar", "index", "byText"), http.StatusOK).id("last").has(t, "near PRODUCT#1 / METADATA")
+	s.get(s.at("/similar", "index", "byText"), http.StatusOK).id("last").has(t, "near PRODUCT#1 / METADATA, tenant = acme, category = tea, stars = 4")
+	s.get(s.at(""), http.StatusOK).id("vectors").has(t, "last search: near PRODUCT#3 / METADATA")
 }
 
 func TestSimilarToNothing(t *testing.T) {
