@@ -86,7 +86,7 @@ func parse(text []byte, read func(*parser) (table.Item, error)) (item table.Item
 }
 
 // firstInvalid returns the first byte that is not UTF-8, or of half of a surrogate pair,
-// and -1 if there is none.
+// and -1 for text without one.
 func firstInvalid(text []byte) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -99,7 +99,7 @@ func firstInvalid(text []byte) int {
 }
 
 // halfPair returns the place of an escaped surrogate without the other one of its pair, -1
-// if there is none. Package json replaces it with another character.
+// for text without one. Package json replaces it with another character.
 func halfPair(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {

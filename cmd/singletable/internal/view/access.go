@@ -104,7 +104,7 @@ type accessField struct {
 	form string
 }
 
-// newAccess returns the form of the pattern in the address, nil if there is none.
+// newAccess returns the form of the pattern in the address, nil without one.
 func (s *state) newAccess(v *visit) (*accessForm, error) {
 	if v.FormValue("of") == "" {
 		return nil, nil

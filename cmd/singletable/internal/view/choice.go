@@ -224,8 +224,8 @@ func patternNames(pattern string) (names []string) {
 // patternName is an attribute in a pattern. One of digits only stands for text that varies.
 var patternName = regexp.MustCompile(`\{([^{}:]*[^{}:0-9][^{}:]*)(?::[^{}]*)?\}`)
 
-// order returns the names of an item's attributes by their ranks, how many of them a list
-// shows at once, and how many of these the key of the index is made of.
+// order returns the names of an item's attributes by their ranks. The list shows first of
+// them at once. The key of the index is made of the first made ones.
 func (c choice) order(item table.Item) (names []string, first, made int) {
 	ranks := c.ranks[c.of.typeOf(item)]
 	hidden := c.of.special(item)

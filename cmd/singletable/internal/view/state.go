@@ -151,7 +151,7 @@ func (l layout) title() string {
 	return l.Index
 }
 
-// whole reports whether a read of the table or index gives whole items, but for vectors.
+// whole reports whether a read of the table or index gives whole items. Vectors do not count.
 func (s *state) whole(index string) bool {
 	partial := func(name string, p types.ProjectionType) bool {
 		return name == index && p != "" && p != types.ProjectionTypeAll
