@@ -1,0 +1,148 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// review is a change before it is written.
+type review struct {
+	Delete, Create bool
+	Seen           string
+	reviewItem
+	// Others are the other items of the entity that change, too.
+	Others  []reviewItem
+	Guarded string
+	// Alone is why the other items of the entity are not changed.
+	Alone string
+	// Ignored is the version attribute, if the text has another value than is stored.
+	Ignored string
+	// Changed means that the stored item is not the one of the page before.
+	Changed bool
+	// Copies are the other items of the entity that stay as they are, and Claims those that
+	// are known.
+	Copies, Claims []link
+	// Unread means that claims can exist that were not read.
+	Unread bool
+	Claim  bool // The item is a claim.
+}
+
+// reviewItem is what changes of one item.
+type reviewItem struct {
+	link
+	Title string
+	Rows  []reviewRow
+	More  int // differences that are not shown
+}
+
+// reviewRow is a difference.
+type reviewRow struct {
+	Path     text
+	Old, New *value
+}
+
+// review sets what is written, and what stays as it is. seen is what the page before has
+// shown.
+func (c *change) review(v *visit, w writing, seen string) error {
+	st, plan := v.state, w.plans[0]
+	shown := plan.Old
+	if shown == nil {
+		shown = plan.New
+	}
+	of, _ := st.kindOf(shown)
+	c.Type = of.chip()
+	r := &review{
+		Delete: w.remove, Create: plan.Old == nil && !w.remove, Seen: w.seen(), Claim: of.Claim, Ignored: w.ignored(),
+		reviewItem: st.newReviewItem(v, plan),
+	}
+	for _, p := range w.plans[1:] {
+		r.Others = append(r.Others, st.newReviewItem(v, p))
+	}
+	r.Changed = seen != "" && seen != r.Seen || c.Opened != "" && c.Opened != plan.Seen
+	r.Guarded = guarded(w.plans)
+	if w.alone != nil {
+		r.Alone = escaped(w.alone.Error())
+	}
+	r.Title = "" // It is that of the page.
+	c.Review = r
+	if plan.Old == nil || of.Claim {
+		return nil
+	}
+	if len(r.Others) == 0 {
+		r.Copies = st.otherItems(v, plan.Old)
+	}
+	if !w.remove {
+		return nil
+	}
+	r.Unread = !of.Claim
+	var err error
+	r.Claims, err = st.claims(v, plan.Old)
+	return err
+}
+
+// guarded says what the write is conditional on.
+func guarded(plans []edit.Plan) string {
+	does := "written"
+	if plans[0].New == nil {
+		does = "deleted"
+	}
+	if len(plans) > 1 {
+		return fmt.Sprintf("The %d items are %s in one transaction, all or none, and only if each of them is still as it is shown.", len(plans), does)
+	}
+	switch plan := plans[0]; plan.Guard {
+	case edit.ByVersion:
+		if plan.New == nil {
+			return "It is deleted if " + plan.Version + " is still the same."
+		}
+		return "It is written if " + plan.Version + " is still the same, which then changes."
+	case edit.ByMissing:
+		return "No item is stored under this key. It is written if that is still so."
+	}
+	return "It is " + does + " if all attributes are still the same. No attribute is known that counts the writes of this entity: a schema file with entities names it."
+}
+
+// newReviewItem returns what a plan changes.
+func (s *state) newReviewItem(v *visit, plan edit.Plan) reviewItem {
+	r := reviewItem{link: s.link(plan.Key, v.now), Title: "changes"}
+	switch {
+	case plan.New == nil:
+		r.Title = "is deleted"
+	case plan.Old == nil:
+		r.Title = "is created"
+	case len(plan.Differences) == 0:
+		r.Title = "gets the new " + plan.Version
+	}
+	show := func(a types.AttributeValue) *value {
+		if a == nil {
+			return nil
+		}
+		shown := newValue(a, longText, v.now)
+		return &shown
+	}
+	r.More = max(0, len(plan.Differences)-maxAttributes)
+	for _, d := range plan.Differences[:len(plan.Differences)-r.More] {
+		r.Rows = append(r.Rows, reviewRow{newText(d.Path, longText), show(d.Old), show(d.New)})
+	}
+	return r
+}
+
+// otherItems returns the other items of an entity, as far as their keys are known.
+func (s *state) otherItems(v *visit, item table.Item) (all []link) {
+	_, model := s.types()
+	e, here, ok := model.Find(item)
+	if !ok {
+		return nil
+	}
+	ks, _ := e.Keys(item) // Those that it cannot tell are zero.
+	for i, k := range ks {
+		if i != here && k != (keys.Key{}) {
+			all = append(all, s.link(k, v.now))
+		}
+	}
+	return all
+}
