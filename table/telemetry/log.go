@@ -56,5 +56,8 @@ func line(ctx context.Context, e table.Event) []slog.Attr {
 	if a.WriteUnits > 0 {
 		attrs = append(attrs, slog.Float64("singletable.consumed.write_units", a.WriteUnits))
 	}
+	if e.VectorBytes > 0 {
+		attrs = append(attrs, slog.Float64("singletable.consumed.vector_bytes", e.VectorBytes))
+	}
 	return attrs
 }

@@ -65,6 +65,12 @@ func TestLogs(t *testing.T) {
 	expect.Equal(t, "read", out.take(t), line("GetItem", map[string]any{
 		"db.query.summary": "profile", "singletable.consumed.read_units": 0.5,
 	}))
+	telemetry.Logs(out.logger())(t.Context(), table.Event{
+		Operation: "SearchVectors", Table: f.Schema().Name, Index: "similar", Attempts: 1, Duration: 1, VectorBytes: 400,
+	})
+	expect.Equal(t, "search", out.take(t), line("SearchVectors", map[string]any{
+		"aws.dynamodb.index_name": "similar", "singletable.consumed.vector_bytes": 400.0,
+	}))
 	expect.OK(t, expect.ErrOf(table.QueryPage[table.Item](t.Context(), f.Table, table.Query{Index: "GSI1", PK: "G"})))
 	expect.Equal(t, "index", out.take(t), line("Query", map[string]any{
 		"aws.dynamodb.index_name": "GSI1", "singletable.consumed.read_units": 0.5,
