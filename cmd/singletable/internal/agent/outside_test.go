@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -253,5 +254,129 @@ func TestInvisibleText(t *testing.T) {
 	ok(t, json.Unmarshal([]byte(got.text), &out))
 	if text := out.Content[0].(*mcp.TextContent).Text; strings.ContainsAny(text, "\u202e\U000e0041") || !strings.HasSuffix(fmt.Sprint(got.StoredData[0]["text"]), "\u202e\U000e0041<b>") {
 		t.Errorf("%q", got.text)
+	}
+}
+
+// Where a key of another pattern looks like one that is asked for, a guess of a hidden attribute
+// would be found: with a hidden attribute, keys are compared with what makes them.
+func TestHiddenAttributesInKeysOfOtherPatterns(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	o.Model.Entities[0].Items = append(o.Model.Entities[0].Items, tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "USER#{cursor}"})
+	o.Hidden = []string{"email"}
+	s := connect(t, o)
+	for tool, arguments := range map[string]map[string]any{
+		"get_USER_by_tenant_cursor": {"tenant": "acme", "attribute_cursor": "zoe@acme.com"},
+		"list_USER_by_tenant_2":     {"tenant": "acme", "from": "zoe@acme.com", "to": "zoe@acme.com"},
+	} {
+		if got := s.call(t, tool, arguments); got.failed || len(got.StoredData) > 0 {
+			t.Errorf("%s: %s", tool, got.text)
+		}
+	}
+	// A key that is like a pattern, and not made of the item's attributes, is not shown.
+	tbl, err := table.New(o.Client, o.Model.Table, nil)
+	ok(t, err)
+	for name, attributes := range map[string]map[string]string{
+		"eve@x.org": {"cursor": "c-9"}, "dan@x.org": {"email": "other@x.org", "cursor": "c-8"},
+	} {
+		item := table.Item{}
+		for k, v := range attributes {
+			item[k] = &types.AttributeValueMemberS{Value: v}
+		}
+		for k, v := range map[string]string{"pk": "TENANT#drifted", "sk": "USER#" + name, "entityType": "USER", "tenant": "drifted"} {
+			item[k] = &types.AttributeValueMemberS{Value: v}
+		}
+		ok(t, tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item)))
+	}
+	for _, tool := range []string{"list_USER_by_tenant", "list_USER_by_tenant_2"} {
+		if got := s.call(t, tool, map[string]any{"tenant": "drifted"}); got.failed || strings.Contains(got.text, "@x.org") {
+			t.Errorf("%s: %s", tool, got.text)
+		}
+	}
+}
+
+// The partitions of an index can be those of the table.
+func TestPartitionsOfIndexesOutOfTheScope(t *testing.T) {
+	t.Parallel()
+	o, faults := tenants(t, func(spec *schema.Table) {
+		spec.Indexes = append(spec.Indexes, schema.Index{Name: "sorted", PK: "pk", SK: "GSI1SK"})
+	})
+	o.Partitions = []string{"TENANT#acme"}
+	s := connect(t, o)
+	if got := s.call(t, "list_items", map[string]any{"pk": "TENANT#beta", "index": "sorted"}); got.failed || len(faults.Requests()) > 0 {
+		t.Error(got.text)
+	}
+	if got := s.call(t, "list_items", map[string]any{"pk": "TENANT#acme", "index": "sorted"}); len(got.StoredData) != 41 {
+		t.Errorf("%d items", len(got.StoredData))
+	}
+}
+
+// A read that is cut off has a cost that nobody knows: it counts as a whole call.
+func TestReadsThatAreCutOffCount(t *testing.T) {
+	t.Parallel()
+	o, faults := tenants(t, nil)
+	o.Patience, o.Call.Units, o.Session.Units = 50*time.Millisecond, 5, 9
+	faults.Next("GetItem", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	faults.Next("GetItem", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	s := connect(t, o)
+	for i, says := range []string{"took too long", "took too long", "is used up"} {
+		if got := s.call(t, "get_item", map[string]any{"pk": "TENANT#acme", "sk": "x"}); !got.failed || !strings.Contains(got.text, says) {
+			t.Errorf("%d: %s", i, got.text)
+		}
+	}
+}
+
+// An item that a page has no room for is on the next one, whole.
+func TestPagesHaveWholeItems(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	for _, index := range []string{"", "GSI1"} {
+		pk := map[string]string{"": "TENANT#acme", "GSI1": "STATUS#open"}[index]
+		for _, bytes := range []int{2300, 5000, 30_000} {
+			o.Call.Bytes = bytes
+			s := connect(t, o)
+			seen := map[string]int{}
+			arguments := map[string]any{"pk": pk}
+			if index != "" {
+				arguments["index"] = index
+			}
+			for range 200 {
+				got := s.call(t, "list_items", arguments)
+				if got.failed || len(got.Cut) > 0 {
+					t.Fatal(got.text)
+				}
+				for _, item := range got.StoredData {
+					seen[fmt.Sprint(item["pk"], item["sk"])]++
+				}
+				if got.Next == "" {
+					break
+				}
+				arguments["cursor"] = got.Next
+			}
+			want := map[string]int{"": 42, "GSI1": 80}[index]
+			if len(seen) != want || slices.Max(slices.Collect(maps.Values(seen))) != 1 {
+				t.Errorf("%d bytes of %q: %d items, want %d: %v", bytes, index, len(seen), want, seen)
+			}
+		}
+	}
+}
+
+// Bounds have the form that the attribute has in the key.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	o.Model.Entities[2].Items = []tablemodel.Pattern{{PK: "TENANT#{tenant}", SK: "ORDER#{n:2}"}}
+	s := connect(t, o)
+	if got := s.call(t, "list_ORDER_by_tenant", map[string]any{"tenant": "acme", "from": "5", "to": "9"}); len(got.StoredData) != 5 {
+		t.Errorf("%d items: %.200s", len(got.StoredData), got.text)
+	}
+	if got := s.call(t, "list_ORDER_by_tenant", map[string]any{"tenant": "acme", "from": "x"}); !got.failed || !strings.Contains(got.text, "no whole number") {
+		t.Errorf("%.200s", got.text)
 	}
 }

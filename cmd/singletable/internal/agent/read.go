@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -20,7 +22,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -83,6 +85,9 @@ func (s *server) run(ctx context.Context, t tool, raw json.RawMessage) (result, 
 	}
 	out, err := t.run(ctx, a)
 	if err != nil {
+		if ctx.Err() != nil { // what it has consumed is not known
+			s.spent.spend(s.call.Units, 0, 0)
+		}
 		return result{}, plainError(err)
 	}
 	if len(out.StoredData) > 0 {
@@ -130,9 +135,6 @@ func plainError(err error) error {
 	if errors.Is(err, errSpent) || errors.Is(err, errArgument) {
 		return err
 	}
-	if _, refused := errors.AsType[*paginate.Error](err); refused {
-		return errCursor
-	}
 	if _, invalid := errors.AsType[*keys.Error](err); invalid {
 		return errors.New("an argument cannot be in a key of the table")
 	}
@@ -167,16 +169,34 @@ var errArgument = errors.New("invalid argument")
 func unitsOf(bytes int) float64 { return math.Max(1, math.Ceil(float64(bytes)/4096)) / 2 }
 
 func (s *server) getItem(ctx context.Context, a arguments) (result, error) {
-	return s.get(ctx, "", keys.Key{PK: keys.PK(a["pk"]), SK: keys.SK(a["sk"])})
+	return s.get(ctx, keys.Key{PK: keys.PK(a["pk"]), SK: keys.SK(a["sk"])}, asked{})
 }
 
 // getBy reads the item of a pattern.
-func (s *server) getBy(ctx context.Context, entity string, p tablemodel.Pattern, a arguments) (result, error) {
-	key, err := keyOf(p, a)
+func (s *server) getBy(ctx context.Context, of asked, a arguments) (result, error) {
+	key, err := keyOf(of.pattern, a)
 	if err != nil {
 		return result{}, err
 	}
-	return s.get(ctx, entity, key)
+	return s.get(ctx, key, of)
+}
+
+// asked is what a tool returns: items of an entity, whose keys are of a pattern. The zero value
+// is all that is in the scope.
+type asked struct {
+	entity, index string
+	pattern       tablemodel.Pattern
+}
+
+// has reports whether an item is in the scope, and what was asked for. With a hidden attribute
+// its key must be made by the pattern that was asked by: the key of another one can be like
+// it, and tell whether a guess of the attribute is right.
+func (s *server) has(of asked, item table.Item) bool {
+	kind, ok := s.scope.admits(item, s.table.KeyOf("", item))
+	if !ok || of.entity == "" {
+		return ok
+	}
+	return kind == of.entity && (len(s.scope.hidden) == 0 || madeBy(of.pattern, item, s.table.KeyOf(of.index, item)))
 }
 
 // keyOf makes a key of the attributes of its pattern.
@@ -204,28 +224,26 @@ func keyOf(p tablemodel.Pattern, a arguments) (keys.Key, error) {
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // get reads an item. One that is out of the scope is as one that is missing.
-func (s *server) get(ctx context.Context, entity string, key keys.Key) (result, error) {
-	if _, err := s.spent.left(); err != nil {
+func (s *server) get(ctx context.Context, key keys.Key, of asked) (result, error) {
+	left, err := s.spent.left()
+	if err != nil {
 		return result{}, err
 	}
 	if !s.scope.admitsPartition(key.PK) {
 		return s.nothing(), nil
 	}
-	var units float64
-	ctx = table.WithObserver(ctx, func(_ context.Context, e table.Event) { units += e.Capacity })
+	r := pageReader{s: s, left: left.least(s.call), of: of}
+	ctx = table.WithObserver(ctx, func(_ context.Context, e table.Event) { r.units += e.Capacity })
 	item, err := table.Get[table.Item](ctx, s.table, key)
+	if err == nil && s.has(of, item) {
+		r.show(item)
+	}
+	r.spend()
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return result{}, err
 	}
-	out := result{ReadUnits: unitsOf(0)}
-	if kind, ok := s.scope.admits(item, key); ok && (entity == "" || kind == entity) {
-		bytes := s.show(&out, item, s.call.Bytes)
-		out.ReadUnits = unitsOf(item.Size())
-		s.spent.spend(units, 1, bytes)
-		return out, nil
-	}
-	s.spent.spend(units, 0, 0)
-	return out, nil
+	r.out.ReadUnits = unitsOf(r.size)
+	return r.out, nil
 }
 
 // nothing is the result for a partition of the table that is out of the scope. It is not read:
@@ -235,36 +253,9 @@ func (s *server) nothing() result {
 	return result{ReadUnits: unitsOf(0)}
 }
 
-// show adds an item to a result as it is shown, and returns its bytes. One of more than the
-// most is its type and key.
-func (s *server) show(out *result, item table.Item, most int) int {
-	visible := s.scope.visible(item)
-	shown := plain(visible)
-	text, err := json.Marshal(shown)
-	if err != nil || len(text) > most {
-		short := table.Item{}
-		for _, name := range []string{s.scope.typeName, s.model.PK, s.model.SK} {
-			if value := visible[name]; value != nil {
-				short[name] = value
-			}
-		}
-		out.Cut = append(out.Cut, len(out.StoredData))
-		shown = plain(short)
-		text, _ = json.Marshal(shown) // of texts
-	}
-	out.StoredData = append(out.StoredData, shown)
-	return len(text)
-}
-
-// listing is a list of one entity in one place.
-type listing struct {
-	entity, index string
-	pattern       tablemodel.Pattern
-}
-
 // prefix returns the constant segments with which the sort keys begin.
-func (l listing) prefix() (text string) {
-	all := segments(l.pattern.SK)
+func (of asked) prefix() (text string) {
+	all := segments(of.pattern.SK)
 	for i, segment := range all {
 		if _, is := attribute(segment); is {
 			return text
@@ -277,38 +268,60 @@ func (l listing) prefix() (text string) {
 	return text
 }
 
-// ranged returns the attribute behind the prefix, if it is one.
-func (l listing) ranged() string {
-	for _, segment := range segments(l.pattern.SK) {
+// ranged returns the attribute behind the prefix, if it is one, and its segment.
+func (of asked) ranged() (name, segment string) {
+	for _, segment := range segments(of.pattern.SK) {
 		if name, is := attribute(segment); is {
 			if isNumber(name) {
-				return ""
+				return "", ""
 			}
-			return name
+			return name, segment
 		}
 	}
-	return ""
+	return "", ""
 }
 
-func (s *server) list(ctx context.Context, l listing, a arguments) (result, error) {
-	key, err := keyOf(tablemodel.Pattern{PK: l.pattern.PK}, a)
+func (s *server) list(ctx context.Context, of asked, a arguments) (result, error) {
+	key, err := keyOf(tablemodel.Pattern{PK: of.pattern.PK}, a)
 	if err != nil {
 		return result{}, err
 	}
-	prefix := l.prefix()
-	q := table.Query{Index: l.index, PK: key.PK, Range: keys.Range{Prefix: keys.SK(prefix)}}
-	// A bound is of one segment: one that went on in the next would tell where that begins.
-	if from, to := segment(a["from"]), segment(a["to"]); from != "" || to != "" {
+	prefix := of.prefix()
+	q := table.Query{Index: of.index, PK: key.PK, Range: keys.Range{Prefix: keys.SK(prefix)}}
+	from, err := of.bound(a["from"])
+	to, errTo := of.bound(a["to"])
+	if err = cmp.Or(err, errTo); err != nil {
+		return result{}, err
+	}
+	if from != "" || to != "" {
 		q.Range = keys.Range{From: keys.SK(prefix + from), To: keys.SK(prefix + to + "\U0010FFFF")}
 		if q.Range.From == "" {
 			q.Range.From = " "
 		}
 	}
-	return s.page(ctx, l.entity, q, a)
+	return s.page(ctx, of, q, a)
 }
 
-// segment returns a text, or the beginning of one, as it is in a key. See [keys.Str].
-func segment(text string) string {
+// bound returns a bound of the segment behind the prefix, as it is in a key. It is of one
+// segment: one that went on in the next would tell where that begins. A text can be the
+// beginning of one, and so can a time.
+func (of asked) bound(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	name, segment := of.ranged()
+	key, err := keyOf(tablemodel.Pattern{PK: segment}, arguments{argumentOf(name): text})
+	if err == nil {
+		return string(key.PK), nil
+	}
+	if _, form, formed := strings.Cut(strings.Trim(segment, "{}"), ":"); formed && form != "time" {
+		return "", fmt.Errorf("%w from or to: is no whole number", errArgument)
+	}
+	return escaped(text), nil
+}
+
+// escaped returns a text as it is in a key. See [keys.Str].
+func escaped(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
 		if text[i] <= '%' {
@@ -321,7 +334,7 @@ func segment(text string) string {
 }
 
 func (s *server) listItems(ctx context.Context, a arguments) (result, error) {
-	return s.page(ctx, "", table.Query{
+	return s.page(ctx, asked{}, table.Query{
 		Index: a["index"], PK: keys.PK(a["pk"]), Range: keys.Range{Prefix: keys.SK(a["sk_begins_with"])},
 	}, a)
 }
@@ -331,55 +344,60 @@ const batch = 25
 
 // page reads a query until it has as many items in the scope as are wanted, or the budget of
 // the call is used up. The first request is for one item, and the others are for as many of
-// the mean size as the budget has units for: they go over it if items are larger.
-func (s *server) page(ctx context.Context, entity string, q table.Query, a arguments) (result, error) {
+// the mean size as the budget has room for: they go over its units if items are larger.
+func (s *server) page(ctx context.Context, of asked, q table.Query, a arguments) (result, error) {
 	left, err := s.spent.left()
 	if err != nil {
 		return result{}, err
 	}
-	cursor, ok := s.cursors.get(a["cursor"])
+	q.Descending, q.Limit = a["newest_first"] == "true", 1
+	list := fmt.Sprintf("%q %q %q %q %t", of.entity, q.Index, q.PK, []keys.SK{q.Range.Prefix, q.Range.From, q.Range.To}, q.Descending)
+	after, ok := s.cursors.get(a["cursor"], list)
 	switch {
 	case !ok:
 		return result{}, errCursor
-	case q.Index == "" && !s.scope.admitsPartition(q.PK):
+	case s.isPartitionOfTable(q.Index) && !s.scope.admitsPartition(q.PK):
 		return s.nothing(), nil
 	}
-	left = left.least(s.call)
+	r := pageReader{s: s, left: left.least(s.call), of: of, index: q.Index}
 	if limit, err := strconv.Atoi(a["limit"]); err == nil {
-		left.Items = min(left.Items, limit)
+		r.left.Items = min(r.left.Items, limit)
 	}
-	q.Descending, q.After, q.Scope, q.Limit = a["newest_first"] == "true", cursor, entity, 1
-	r := pageReader{s: s, left: left, entity: entity}
+	defer r.spend()
 	for {
-		p, err := table.QueryPage[table.Item](ctx, s.table, q)
+		p, err := table.QueryRows[table.Item](ctx, s.table, q, after)
 		r.units += p.Stats.Capacity
 		if err != nil {
-			r.spend()
 			return result{}, err
 		}
 		r.read += p.Stats.Scanned
-		for _, item := range p.Items {
-			r.take(item)
+		if after, err = r.take(p, after); err != nil {
+			return result{}, err
 		}
-		q.After = p.Next
-		if p.Next == "" || r.full() {
-			r.out.Next, r.out.ReadUnits = s.cursors.add(p.Next), unitsOf(r.size)
-			r.spend()
+		if after == nil || r.full() {
+			r.out.Next, r.out.ReadUnits = s.cursors.add(position{list, after}), unitsOf(r.size)
 			return r.out, nil
 		}
 		q.Limit = r.next()
 	}
 }
 
-// pageReader is a page in the making.
+// isPartitionOfTable reports whether partitions of an index are those of the table.
+func (s *server) isPartitionOfTable(index string) bool {
+	return index == "" || slices.ContainsFunc(s.model.Indexes, func(x schema.Index) bool { return x.Name == index && x.PK == s.model.PK })
+}
+
+// pageReader is a result in the making.
 type pageReader struct {
-	s      *server
-	left   Budget
-	entity string
-	out    result
-	units  float64
+	s     *server
+	left  Budget
+	of    asked
+	index string
+	out   result
+	units float64
 	// read is how many items were read, bytes and size those of what is shown.
 	read, bytes, size int
+	stopped           bool
 }
 
 // next returns how many items the next request asks for.
@@ -393,24 +411,65 @@ func (r *pageReader) next() int {
 	return max(1, min(batch, r.left.Items-shown, int(units), int(bytes)))
 }
 
-// take shows an item, if it is in the scope.
-func (r *pageReader) take(item table.Item) {
-	if kind, ok := r.s.scope.admits(item, r.s.table.KeyOf("", item)); ok && (r.entity == "" || kind == r.entity) {
-		r.bytes += r.s.show(&r.out, item, r.left.Bytes-r.bytes)
-		r.size += item.Size()
+// take shows the rows of a request that are asked for, and returns where the list goes on: at
+// the first row that does not fit. before is where the request began.
+func (r *pageReader) take(p table.RowPage[table.Item], before table.Item) (after table.Item, err error) {
+	for _, row := range p.Rows {
+		if r.s.has(r.of, row.Value) && !r.show(row.Value) {
+			r.stopped = true
+			return before, nil
+		}
+		if before, err = r.positionOf(row); err != nil {
+			return nil, err
+		}
 	}
+	return p.Next, nil
+}
+
+// positionOf returns the position behind a row.
+func (r *pageReader) positionOf(row table.Row[table.Item]) (table.Item, error) {
+	at, err := r.s.table.IndexKey("", row.Key)
+	if err != nil || r.index == "" {
+		return at, err
+	}
+	in, err := r.s.table.IndexKey(r.index, row.IndexKey)
+	maps.Copy(at, in)
+	return at, err
+}
+
+// show adds an item to the result as it is shown, if it fits. The first one that does not is
+// shown by its type and key: no page would have room for it.
+func (r *pageReader) show(item table.Item) (fits bool) {
+	visible := r.s.scope.visible(item)
+	shown := plain(visible)
+	text, err := json.Marshal(shown)
+	switch {
+	case err == nil && r.bytes+len(text) <= r.left.Bytes:
+	case len(r.out.StoredData) > 0:
+		return false
+	default:
+		short := table.Item{}
+		for _, name := range []string{r.s.scope.typeName, r.s.model.PK, r.s.model.SK} {
+			if value := visible[name]; value != nil {
+				short[name] = value
+			}
+		}
+		r.out.Cut, r.stopped = []int{0}, true
+		shown = plain(short)
+		text, _ = json.Marshal(shown) // of texts
+	}
+	r.out.StoredData = append(r.out.StoredData, shown)
+	r.bytes, r.size = r.bytes+len(text), r.size+visible.Size()
+	return true
 }
 
 // full reports whether the page has what is wanted, or the budget is used up.
 func (r *pageReader) full() bool {
-	if len(r.out.StoredData) >= r.left.Items {
+	if r.stopped || r.units >= r.left.Units || r.bytes >= r.left.Bytes {
+		r.out.Stopped = "the budget of a call is used up; go on with next"
 		return true
 	}
-	spent := r.units >= r.left.Units || r.bytes >= r.left.Bytes || len(r.out.Cut) > 0
-	if spent {
-		r.out.Stopped = "the budget of a call is used up; go on with next"
-	}
-	return spent
+	return len(r.out.StoredData) >= r.left.Items
 }
 
 func (r *pageReader) spend() { r.s.spent.spend(r.units, len(r.out.StoredData), r.bytes) }

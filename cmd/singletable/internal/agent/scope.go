@@ -37,47 +37,82 @@ func (s scope) admitsPartition(pk keys.PK) bool {
 }
 
 // visible returns the attributes of an item in the scope that are shown: without those that
-// are hidden, and without the keys that are made of one. Of an item whose keys are like no
-// pattern, nobody knows what its keys are made of.
+// are hidden, and without a key that is not known to be made of visible ones.
 func (s scope) visible(item table.Item) table.Item {
 	if len(s.hidden) == 0 {
 		return item
 	}
-	gone := slices.Clone(s.hidden)
-	e, n, known := s.model.Find(item)
-	pattern := tablemodel.Pattern{}
-	if known {
-		pattern = e.Items[n]
-	}
-	drop := func(text, attribute string) {
-		if attribute != "" && (!known || s.hides(text)) {
-			gone = append(gone, attribute)
+	isKey, known := map[string]bool{}, map[string]bool{}
+	at := func(place, pk, sk string) {
+		isKey[pk], isKey[sk] = true, true
+		for _, p := range s.patternsOf(item, place) {
+			known[pk] = known[pk] || s.makes(p.PK, item, pk)
+			known[sk] = known[sk] || s.makes(p.SK, item, sk)
 		}
 	}
-	drop(pattern.PK, s.model.PK)
-	drop(pattern.SK, s.model.SK)
+	at("", s.model.PK, s.model.SK)
 	for _, x := range s.model.Indexes {
-		in, ok := pattern.Indexes[x.Name]
-		partition, sort := x.Keys()
-		for i, a := range slices.Concat(partition, sort) {
-			switch {
-			case x.PKs != nil: // which are attributes of their own
-			case !ok && a.Name != s.model.PK && a.Name != s.model.SK:
-				gone = append(gone, a.Name)
-			case i < len(partition):
-				drop(in.PK, a.Name)
-			default:
-				drop(in.SK, a.Name)
-			}
+		if x.PKs == nil { // which are attributes of their own
+			at(x.Name, x.PK, x.SK)
 		}
 	}
 	shown := table.Item{}
 	for name, value := range item {
-		if !slices.Contains(gone, name) {
+		if !slices.Contains(s.hidden, name) && (!isKey[name] || known[name]) {
 			shown[name] = value
 		}
 	}
 	return shown
+}
+
+// patternsOf returns the patterns that keys of the item's entity have in a place.
+func (s scope) patternsOf(item table.Item, place string) (all []tablemodel.Pattern) {
+	kind, _ := item[s.typeName].(*types.AttributeValueMemberS)
+	for _, e := range s.model.Entities {
+		if kind == nil || e.Type != kind.Value {
+			continue
+		}
+		for _, p := range e.Items {
+			if place == "" {
+				all = append(all, p)
+			} else if in, ok := p.Indexes[place]; ok {
+				all = append(all, in)
+			}
+		}
+	}
+	return all
+}
+
+// makes reports whether a pattern of visible attributes makes the key that an item has.
+func (s scope) makes(pattern string, item table.Item, attribute string) bool {
+	return !s.hides(pattern) && made(pattern, item) == keyText(item[attribute])
+}
+
+// madeBy reports whether a key of an item is made by a pattern.
+func madeBy(p tablemodel.Pattern, item table.Item, key keys.Key) bool {
+	return made(p.PK, item) == string(key.PK) && made(p.SK, item) == string(key.SK)
+}
+
+// made returns what a pattern makes of an item, "" if it cannot.
+func made(pattern string, item table.Item) string {
+	if pattern == "" {
+		return ""
+	}
+	all, err := tablemodel.Entity{Items: []tablemodel.Pattern{{PK: pattern}}}.Keys(item)
+	if err != nil {
+		return ""
+	}
+	return string(all[0].PK)
+}
+
+func keyText(value types.AttributeValue) string {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	}
+	return ""
 }
 
 // hides reports whether a pattern has an attribute that is hidden, or text that could be of

@@ -88,13 +88,14 @@ func (s *server) tools() []tool {
 			all = append(all, s.patternTools(e, n, p)...)
 		}
 	}
-	taken := map[string]int{}
+	taken := map[string]bool{}
 	for i := range all {
-		name := shortened(all[i].name)
-		if taken[name]++; taken[name] > 1 {
-			name = fmt.Sprintf("%s_%d", name, taken[name])
+		begin := shortened(all[i].name)
+		name := begin
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s_%d", begin, n)
 		}
-		all[i].name = name
+		taken[name], all[i].name = true, name
 	}
 	return all
 }
@@ -105,9 +106,13 @@ func (s *server) keyTools() (all []tool) {
 	if _, ok := places[""]; ok {
 		all = append(all, tool{"get_item", "Reads one item by its key in the table.", s.keyInputs(), s.getItem})
 	}
+	indexes := slices.DeleteFunc(slices.Sorted(maps.Keys(places)), func(name string) bool { return name == "" })
+	var index []input
+	if len(indexes) > 0 {
+		index = []input{{name: "index", does: "name of the index; the table itself by default", choices: indexes}}
+	}
 	return append(all, tool{
-		"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.", slices.Concat([]input{
-			{name: "index", does: "name of the index; the table itself by default", choices: slices.DeleteFunc(slices.Sorted(maps.Keys(places)), func(name string) bool { return name == "" })},
+		"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.", slices.Concat(index, []input{
 			{name: "pk", does: "partition key, as it is stored", required: true},
 			{name: "sk_begins_with", does: "how the sort keys begin, if they are texts"},
 		}, pageInputs()), s.listItems,
@@ -171,16 +176,18 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 		names := inOrder(placeholders(p.PK), placeholders(p.SK))
 		all = append(all, tool{
 			"get_" + word(e.Type) + by(names), fmt.Sprintf("%s: reads the item under %s.", of, shown(p)), attributeInputs(names, names),
-			func(ctx context.Context, a arguments) (result, error) { return s.getBy(ctx, e.Type, p, a) },
+			func(ctx context.Context, a arguments) (result, error) {
+				return s.getBy(ctx, asked{entity: e.Type, pattern: p}, a)
+			},
 		})
 	}
 	patterns := map[string]tablemodel.Pattern{"": p}
 	maps.Copy(patterns, p.Indexes)
 	places := s.places()
 	for _, index := range slices.Sorted(maps.Keys(patterns)) {
-		l := listing{entity: e.Type, index: index, pattern: patterns[index]}
+		l := asked{entity: e.Type, index: index, pattern: patterns[index]}
 		sort, ok := places[index]
-		if !ok || !s.askable(l.pattern.PK) || l.pattern.SK == "" || len(placeholders(l.pattern.SK)) == 0 && index == "" {
+		if !ok || !s.askable(l.pattern.PK) || !s.provable(l.pattern.SK) || l.pattern.SK == "" || len(placeholders(l.pattern.SK)) == 0 && index == "" {
 			continue
 		}
 		names := placeholders(l.pattern.PK)
@@ -189,7 +196,7 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 			where = "index " + index
 		}
 		inputs := attributeInputs(names, names)
-		if first := l.ranged(); first != "" && sort == types.ScalarAttributeTypeS && !slices.Contains(s.scope.hidden, first) {
+		if first, _ := l.ranged(); first != "" && sort == types.ScalarAttributeTypeS && !slices.Contains(s.scope.hidden, first) {
 			inputs = append(inputs,
 				input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
 				input{name: "to", does: "greatest " + first + ", or how it begins"})
@@ -209,6 +216,12 @@ func (s *server) askable(pattern string) bool {
 	return !s.scope.hides(pattern) && !slices.ContainsFunc(placeholders(pattern), func(name string) bool {
 		return strings.Trim(name, "0123456789") == ""
 	})
+}
+
+// provable reports whether it can be seen that a key is of a pattern, which matters with a
+// hidden attribute: see [server.has].
+func (s *server) provable(pattern string) bool {
+	return len(s.scope.hidden) == 0 || !slices.ContainsFunc(placeholders(pattern), isNumber)
 }
 
 func attributeInputs(names, required []string) (all []input) {
