@@ -17,6 +17,14 @@ import (
 // changed alone only. Nothing was written.
 var ErrAlone = errors.New("the other items of the entity cannot be told")
 
+// ErrDetached means that a change of attributes makes another key of an item than the one it
+// is stored under. Reads of the entity would not find the item any more. Nothing was written.
+var ErrDetached = fmt.Errorf("%w: another key", table.ErrInvalid)
+
+// ErrLeft means that an item is not stored, while another item of its entity is. Nothing was
+// written.
+var ErrLeft = fmt.Errorf("%w: the item is not stored, but another item of its entity is", table.ErrInvalid)
+
 // PutEntity plans to store an item of an entity, and to change the other items with it. The
 // first plan is that of the item, which is the one of the entity's Items with the number
 // here. The others get the attributes that the item changes, if they have them, and the same
@@ -24,7 +32,7 @@ var ErrAlone = errors.New("the other items of the entity cannot be told")
 // made of changed attributes are made of the new ones, unless the item changes them itself.
 // For an item that is not stored, all items of the entity are created.
 //
-// Errors: those of [Editor.Put], and [ErrAlone].
+// Errors: those of [Editor.Put], [ErrAlone], [ErrDetached] and [ErrLeft].
 func (e *Editor) PutEntity(ctx context.Context, entity tablemodel.Entity, here int, item table.Item) ([]Plan, error) {
 	if err := e.table.CheckItem(item); err != nil {
 		return nil, err
@@ -40,6 +48,9 @@ func (e *Editor) PutEntity(ctx context.Context, entity tablemodel.Entity, here i
 	}
 	if !plan.writes {
 		return []Plan{plan}, nil
+	}
+	if err := CheckKeys(entity, here, plan); err != nil {
+		return nil, err
 	}
 	c := entityChange{e: e, entity: entity, here: here, main: plan}
 	before, after, err := c.keys()
@@ -58,6 +69,44 @@ func (e *Editor) PutEntity(ctx context.Context, entity tablemodel.Entity, here i
 		all = append(all, plans...)
 	}
 	return all, nil
+}
+
+// CheckKeys refuses a plan that changes an attribute which the key of the item is made of, or
+// which the key of the entity's main item is made of. here is the number of the item in the
+// entity's Items. A plan that makes the attributes agree with the key again is fine.
+//
+// Errors: [ErrDetached].
+func CheckKeys(entity tablemodel.Entity, here int, plan Plan) error {
+	// Keys that cannot be told are zero.
+	after, _ := entity.Keys(plan.New)
+	before := make([]keys.Key, len(after))
+	if plan.Old != nil {
+		before, _ = entity.Keys(plan.Old)
+	}
+	if key := after[here]; key != plan.Key && key != before[here] {
+		return detached("the item", plan.Key, key)
+	}
+	if main := before[0]; here != 0 && main != (keys.Key{}) && after[0] != main {
+		return detached("the main item", main, after[0])
+	}
+	return nil
+}
+
+func detached(what string, from, to keys.Key) error {
+	makes := "no key"
+	if to != (keys.Key{}) {
+		makes = "the key " + keyText(to)
+	}
+	return fmt.Errorf("%w: the attributes make %s, and %s is stored under %s. A service moves an entity with Repo.Update. Here only attributes that the key is not made of change",
+		ErrDetached, makes, what, keyText(from))
+}
+
+// keyText is a key for people.
+func keyText(k keys.Key) string {
+	if k.SK == "" {
+		return string(k.PK)
+	}
+	return string(k.PK) + " / " + string(k.SK)
 }
 
 // DeleteEntity plans to delete all items of an entity that are stored. The first plan is that
@@ -181,12 +230,21 @@ func (c entityChange) other(ctx context.Context, number int, before, after keys.
 // checkOwn refuses a stored item that is not of this entity: what it holds leads to another
 // item than the one that is changed, as after another entity has taken the key.
 func (c entityChange) checkOwn(number int, stored table.Item) error {
-	spec := c.e.table.Schema()
-	ks, _ := c.entity.Keys(stored) // Those that it cannot tell are zero.
-	if ks[c.here] != c.main.Key || !Equal(stored[spec.Type], c.main.Old[spec.Type]) {
+	if !c.owns(stored) {
 		return fmt.Errorf("%w: item %d of %d holds another entity", ErrAlone, number+1, len(c.entity.Items))
 	}
 	return nil
+}
+
+// owns reports whether a stored item is of this entity.
+func (c entityChange) owns(stored table.Item) bool {
+	kind := c.e.table.Schema().Type
+	main := c.main.Old
+	if main == nil {
+		main = c.main.New
+	}
+	ks, _ := c.entity.Keys(stored) // Those that it cannot tell are zero.
+	return ks[c.here] == c.main.Key && Equal(stored[kind], main[kind])
 }
 
 // create plans to store an item of the entity under a key.
@@ -195,8 +253,12 @@ func (c entityChange) create(ctx context.Context, number int, key keys.Key, attr
 	if err != nil {
 		return Plan{}, err
 	}
-	if plan.Old != nil {
-		return Plan{}, fmt.Errorf("%w: another item is stored under the key of item %d of the entity", table.ErrInvalid, number+1)
+	switch {
+	case plan.Old == nil:
+	case c.main.Old == nil && c.owns(plan.Old):
+		return Plan{}, fmt.Errorf("%w: %s", ErrLeft, keyText(key))
+	default:
+		return Plan{}, fmt.Errorf("%w: another item is stored under the key of item %d of the entity: %s", table.ErrInvalid, number+1, keyText(key))
 	}
 	at, err := c.e.table.IndexKey("", key)
 	if err != nil {

@@ -198,8 +198,9 @@ func TestEntityThatIsNotChanged(t *testing.T) {
 		"copy of another": {func(t *testing.T, f family) {
 			f.put(t, strings.Replace(copied(ana, "EMAIL#a@x"), `"id":{"S":"ana"}`, `"id":{"S":"ben"}`, 1))
 		}, moved, nil, edit.ErrAlone},
-		"no attribute of the key": {nil, func(t *testing.T) table.Item { return changedItem(t, ana, `"id":{"S":"ana"},`, "") }, nil, edit.ErrAlone},
-		"invalid":                 {nil, func(t *testing.T) table.Item { return changedItem(t, ana, `{"S":"Ana"}`, `{"N":"NaN"}`) }, nil, table.ErrInvalid},
+		"no attribute of the key":      {nil, func(t *testing.T) table.Item { return changedItem(t, ana, `"id":{"S":"ana"},`, "") }, nil, edit.ErrDetached},
+		"another attribute of the key": {nil, func(t *testing.T) table.Item { return changedItem(t, ana, `"id":{"S":"ana"}`, `"id":{"S":"x"}`) }, nil, edit.ErrDetached},
+		"invalid":                      {nil, func(t *testing.T) table.Item { return changedItem(t, ana, `{"S":"Ana"}`, `{"N":"NaN"}`) }, nil, table.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,5 +249,48 @@ func TestEntityWithCopiesThatAreParts(t *testing.T) {
 	}
 	if _, revision := plans[1].New["revision"].(*types.AttributeValueMemberS); !revision || !edit.Equal(plans[1].New["revision"], plans[0].New["revision"]) {
 		t.Error("the items have different revisions")
+	}
+}
+
+// A change by a copy moves neither the copy nor the main item.
+func TestCopyKeepsItsKeys(t *testing.T) {
+	t.Parallel()
+	f := newFamily(t)
+	for _, change := range [][2]string{{`"a@x"`, `"b@x"`}, {`"email":{"S":"a@x"},`, ``}, {`"id":{"S":"ana"}`, `"id":{"S":"x"}`}, {`"id":{"S":"ana"},`, ``}} {
+		_, err := f.PutEntity(t.Context(), person, 1, changedItem(t, copied(ana, "EMAIL#a@x"), change[0], change[1]))
+		if !errors.Is(err, edit.ErrDetached) || !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "Repo.Update") {
+			t.Errorf("%s: %v", change[0], err)
+		}
+	}
+}
+
+// Attributes that have drifted from the key can be made to agree with it again, and others
+// can be changed.
+func TestPutDriftedItem(t *testing.T) {
+	t.Parallel()
+	lone := tablemodel.Entity{Type: "USER", Version: "revision", Items: person.Items[:1]}
+	f := newFamily(t)
+	drifted := strings.Replace(ana, `"id":{"S":"ana"}`, `"id":{"S":"x"}`, 1)
+	f.put(t, drifted)
+	for _, change := range []table.Item{changedItem(t, drifted, `"Ana"`, `"Anna"`), item(t, ana)} {
+		if _, err := f.PutEntity(t.Context(), lone, 0, change); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := f.PutEntity(t.Context(), lone, 0, changedItem(t, drifted, `"id":{"S":"x"}`, `"id":{"S":"y"}`)); !errors.Is(err, edit.ErrDetached) {
+		t.Errorf("drifted further: %v", err)
+	}
+}
+
+// An item that was deleted in between is not created again over what is left of its entity.
+func TestPutEntityThatIsGone(t *testing.T) {
+	t.Parallel()
+	f := newFamily(t)
+	if err := f.Do(t.Context(), table.Delete(at)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.PutEntity(t.Context(), person, 0, changedItem(t, ana, `"Ana"`, `"Anna"`))
+	if !errors.Is(err, edit.ErrLeft) || !strings.Contains(err.Error(), "EMAIL#a@x / PROFILE") {
+		t.Errorf("%v", err)
 	}
 }
