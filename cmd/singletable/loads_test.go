@@ -90,7 +90,7 @@ func holdsText(l simulate.Load) string {
 // firstSplit returns the first limit that DynamoDB removes by itself.
 func firstSplit(l simulate.Load) simulate.Limit {
 	for _, x := range simulate.Limits(l) {
-		if x.Splits {
+		if x.Adapts && x.Keys != "" {
 			return x
 		}
 	}
@@ -104,7 +104,7 @@ func patternTable(l simulate.Load) string {
 	for i, c := range simulate.Month(l, 1, prices).Patterns {
 		most, why := "", "nothing"
 		for _, x := range simulate.Limits(l) {
-			if !x.Splits && slices.Contains(x.Patterns, c.Name) {
+			if !x.Adapts && slices.Contains(x.Patterns, c.Name) {
 				most, why = short(x.Factor*l.Patterns[i].Rate), limitText(x)
 				break
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +70,7 @@ type simulateFlags struct {
 func newSimulateFlags(fs *flag.FlagSet) simulateFlags {
 	return simulateFlags{
 		factor:  fs.Float64("factor", 1, "the `number` of times today's load that is simulated and priced"),
-		seconds: fs.Int("seconds", 3600, "the `number` of seconds that are simulated, at most 604800"),
+		seconds: fs.Int("seconds", 0, "the `number` of seconds that are simulated, at most 604800; by default an hour, or the whole shape"),
 		seed:    fs.Uint64("seed", 1, "the `number` that chance begins with"),
 		prices:  fs.String("prices", "", "`file` with other prices, as JSON; by default the list prices of us-east-1"),
 		trace:   fs.Bool("trace", false, "the file is a trace: print the load that it shows"),
@@ -88,7 +89,7 @@ func (p *program) simulate(_ context.Context, args []string) error {
 		return usageError("it takes the name of a file, or - for standard input")
 	case !(*f.factor > 0 && *f.factor <= 1e6):
 		return usageError("-factor must be above 0, and at most 1,000,000")
-	case *f.seconds < 1 || *f.seconds > 7*24*3600:
+	case *f.seconds < 0 || *f.seconds > 7*24*3600:
 		return usageError("-seconds must be 1 to 604800")
 	}
 	if *f.trace {
@@ -106,7 +107,7 @@ func (p *program) simulate(_ context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	report := simulate.New(l, *f.seconds, *f.factor, *f.seed, prices)
+	report := simulate.New(l, cmp.Or(*f.seconds, min(l.Length(), 7*24*3600)), *f.factor, *f.seed, prices)
 	if *f.html != "" {
 		var page bytes.Buffer
 		if err := report.Page(&page); err != nil {

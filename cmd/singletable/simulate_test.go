@@ -59,8 +59,8 @@ func TestSimulate(t *testing.T) {
 	dir := t.TempDir()
 	load, page := filepath.Join(dir, "load.json"), filepath.Join(dir, "load.html")
 	for name, text := range map[string]string{
-		"load.json": hot, "bad.json": `{"name": "x", "keys": {}, "patterns": []}`, "no-prices.json": `{}`,
-		"prices.json": `{"region": "eu-test-1", "date": "2026-01-01", "source": "a contract", "writeMillion": 1}`,
+		"load.json": hot, "bad.json": `{"name": "x", "keys": {}, "patterns": []}`, "no-prices.json": `{"region": "eu-test-1"}`,
+		"prices.json": `{"region": "eu-test-1", "date": "2026-01-01", "source": "a contract", "readMillion": 1, "writeMillion": 1, "readHour": 1, "writeHour": 1, "gbMonth": 1}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -97,10 +97,10 @@ func TestSimulate(t *testing.T) {
 		"":                    "it takes the name of a file",
 		"-factor 0 " + load:   "-factor must be above 0",
 		"-factor NaN " + load: "-factor must be above 0",
-		"-seconds 0 " + load:  "-seconds must be 1 to",
+		"-seconds -1 " + load: "-seconds must be 1 to",
 		dir + "/none.json":    "no such file",
 		dir + "/bad.json":     "bad.json: patterns: there are none",
-		"-prices " + dir + "/no-prices.json " + load: "no-prices.json: prices need a region",
+		"-prices " + dir + "/no-prices.json " + load: "no-prices.json: prices need readMillion",
 	} {
 		if code, text := run(strings.Fields(args)...); code != exitTrouble || !strings.Contains(text, want) {
 			t.Errorf("%s: exit %d, %s", args, code, text)

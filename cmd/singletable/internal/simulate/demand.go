@@ -11,10 +11,10 @@ import (
 type use struct {
 	pattern int
 	keys    string
-	// rate is how often a key is asked in a second, for all of them together, and units
-	// what each time costs.
-	rate  float64
-	units Units
+	// rate is how often a key is asked in a second, for all of them together, times how often
+	// for one time of the pattern, and units what each time costs.
+	rate, times float64
+	units       Units
 }
 
 // demand is what is asked of a place: the table, or an index.
@@ -37,9 +37,10 @@ func (l Load) demands() []demand {
 	for i, p := range l.Patterns {
 		for _, r := range p.Requests {
 			units, keys := r.cost(l.Keys[r.Keys])
-			add(r.In, use{i, r.Keys, p.Rate * r.Times * float64(keys), units})
+			times := r.Times * float64(keys)
+			add(r.In, use{i, r.Keys, p.Rate * times, times, units})
 			for _, x := range r.Indexes {
-				add(x.In, use{i, x.Keys, p.Rate * r.Times, Units{Write: indexUnits(x)}})
+				add(x.In, use{i, x.Keys, p.Rate * r.Times, r.Times, Units{Write: indexUnits(x)}})
 			}
 		}
 	}
@@ -54,24 +55,34 @@ func (l Load) demands() []demand {
 // total returns what a place is asked for in a second.
 func (d demand) total() (u Units) {
 	for _, x := range d.uses {
-		u.Read += x.rate * x.units.Read
-		u.Write += x.rate * x.units.Write
+		u = u.add(x.units, x.rate)
 	}
 	return u
 }
 
-// kinds returns the kinds of keys of a place, and what all keys of each are asked for.
-func (d demand) kinds() (names []string, of map[string]Units) {
-	of = map[string]Units{}
+// kindUnits is what all keys of a kind are asked for, and its variance: requests come
+// independently of each other, and each asks for all of its units.
+type kindUnits struct{ units, variance Units }
+
+// kinds returns the kinds of keys of a place.
+func (d demand) kinds() (names []string, of map[string]kindUnits) {
+	of = map[string]kindUnits{}
 	for _, x := range d.uses {
-		u, known := of[x.keys]
+		k, known := of[x.keys]
 		if !known {
 			names = append(names, x.keys)
 		}
-		of[x.keys] = Units{u.Read + x.rate*x.units.Read, u.Write + x.rate*x.units.Write}
+		k.units = k.units.add(x.units, x.rate)
+		k.variance = k.variance.add(Units{x.units.Read * x.units.Read, x.units.Write * x.units.Write}, x.rate)
+		of[x.keys] = k
 	}
 	slices.Sort(names)
 	return names, of
+}
+
+// add returns the units with some others, so many times.
+func (u Units) add(other Units, times float64) Units {
+	return Units{u.Read + times*other.Read, u.Write + times*other.Write}
 }
 
 // hotKey is a partition key that is looked at by itself.

@@ -19,51 +19,59 @@ type Limit struct {
 	Write bool    `json:"write"`
 	Asked float64 `json:"asked"`
 	Most  float64 `json:"most"`
-	// Splits means that DynamoDB divides the key by its sort keys: requests are refused for
-	// minutes each time the load has doubled.
-	Splits bool `json:"splits,omitempty"`
+	// Adapts means that DynamoDB adapts by itself: it divides the key by its sort keys, or scales
+	// the table. Until it has, it refuses requests.
+	Adapts bool `json:"adapts,omitempty"`
 	// Patterns have a part in it, the greatest first.
 	Patterns []string `json:"patterns"`
 	// Why says it in a sentence.
 	Why string `json:"why"`
 }
 
-// Limits returns what refuses requests, if the load of all patterns grows slowly, the first
-// one first. It takes no steps.
+// Limits returns what refuses requests from which factor of today's load on, at the peak of
+// its shape, the first one first. It takes no steps.
 func Limits(l Load) []Limit {
 	var all []Limit
 	for _, d := range l.demands() {
 		all = append(all, l.wholeLimits(d)...)
 		names, of := d.kinds()
 		for _, name := range names {
-			all = append(all, l.keyLimits(d, name, of[name])...)
+			all = append(all, l.keyLimits(d, name, of[name].units)...)
 		}
+	}
+	for i := range all {
+		all[i].Factor /= l.peak()
 	}
 	// What DynamoDB divides by itself comes last.
 	slices.SortStableFunc(all, func(a, b Limit) int {
-		if a.Splits != b.Splits {
-			return map[bool]int{false: -1, true: 1}[a.Splits]
+		if a.Adapts != b.Adapts {
+			return map[bool]int{false: -1, true: 1}[a.Adapts]
 		}
 		return cmp.Compare(a.Factor, b.Factor)
 	})
 	return all
 }
 
-// wholeLimits are the capacity or the quota of a place.
+// wholeLimits are the capacity, or the quota and the warm throughput, of a place.
 func (l Load) wholeLimits(d demand) (all []Limit) {
-	total, have, what := d.total(), l.Quota, "the quota, which AWS raises on request"
-	if l.Provisioned.Read > 0 {
-		have, what = l.Provisioned, "the provisioned capacity"
-	}
-	for _, write := range []bool{false, true} {
-		x := Limit{Place: d.place, Write: write, Asked: of(total, write), Most: of(have, write), Patterns: l.parts(d, "", write)}
-		if x.Asked == 0 {
-			continue
+	total := d.total()
+	add := func(have Units, adapts bool, what string) {
+		for _, write := range []bool{false, true} {
+			x := Limit{Place: d.place, Write: write, Asked: of(total, write), Most: of(have, write), Adapts: adapts, Patterns: l.parts(d, "", write)}
+			if x.Asked == 0 || adapts && x.Most >= of(l.Quota, write) {
+				continue
+			}
+			x.Factor = x.Most / x.Asked
+			x.Why = fmt.Sprintf("%s takes %s in all: %s", placeText(d.place), unitsText(x.Most, write), what)
+			all = append(all, x)
 		}
-		x.Factor = x.Most / x.Asked
-		x.Why = fmt.Sprintf("%s takes %s in all: %s", placeText(d.place), unitsText(x.Most, write), what)
-		all = append(all, x)
 	}
+	if l.Provisioned.Read > 0 {
+		add(l.Provisioned, false, "the provisioned capacity")
+		return all
+	}
+	add(l.Quota, false, "the quota, which AWS raises on request")
+	add(l.Warm, true, "its warm throughput, if the load does not grow slowly")
 	return all
 }
 
@@ -79,13 +87,13 @@ func (l Load) keyLimits(d demand, name string, total Units) (all []Limit) {
 			continue
 		}
 		x.Factor = x.Most / x.Asked
-		x.Splits = k.SortKeys == spread || k.SortKeys == growing && !write
+		x.Adapts = k.SortKeys == spread || k.SortKeys == growing && !write
 		where := fmt.Sprintf("the hottest of the keys %q in %s", name, placeText(d.place))
 		if k.Shards > 1 {
 			where += fmt.Sprintf(", over %d shards,", k.Shards)
 		}
 		switch {
-		case x.Splits:
+		case x.Adapts:
 			x.Why = fmt.Sprintf("%s is asked for more than %s", where, unitsText(x.Most, write))
 		case k.SortKeys == growing:
 			x.Why = fmt.Sprintf("%s takes %s: its sort keys grow, so all writes are in one partition", where, unitsText(x.Most, write))
@@ -122,11 +130,21 @@ func (l Load) parts(d demand, keys string, write bool) (names []string) {
 // refuses then.
 func Holds(l Load) (factor float64, first Limit) {
 	for _, x := range Limits(l) {
-		if !x.Splits {
+		if !x.Adapts {
 			return x.Factor, x
 		}
 	}
 	return math.Inf(1), Limit{}
+}
+
+// Adapting returns the first limit to which DynamoDB adapts by itself.
+func Adapting(l Load) (first Limit, ok bool) {
+	for _, x := range Limits(l) {
+		if x.Adapts {
+			return x, true
+		}
+	}
+	return Limit{}, false
 }
 
 // WithShards returns a load whose keys of a kind have so many shards.

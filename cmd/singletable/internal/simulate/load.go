@@ -36,6 +36,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Load is what a table is asked to do today. It is a plain value, and a JSON file.
@@ -50,7 +51,7 @@ type Load struct {
 	Warm Units `json:"warm,omitzero"`
 	// Quota is the most that the table and each index take; 40,000 of each by default.
 	Quota Units `json:"quota,omitzero"`
-	// StoredGB is the size of the table with its indexes.
+	// StoredGB is the size of the table with its indexes, which are taken to be of equal size.
 	StoredGB float64 `json:"storedGB,omitzero"`
 	// Keys are the kinds of partition keys, by a name: "user", "day".
 	Keys map[string]Keys `json:"keys"`
@@ -207,8 +208,14 @@ func (l *Load) complete() error {
 	set(&l.Quota.Write, defaultQuota)
 	set(&l.Assumptions.SplitAfter, 300)
 	set(&l.Assumptions.GrowAfter, 1800)
-	if l.Name == "" {
-		bad("name: is empty")
+	if !isName(l.Name) {
+		bad("name: is empty, or not printable")
+	}
+	if len(l.Keys) > maxKeys || len(l.Patterns) > maxPatterns {
+		bad("keys, patterns: at most %d and %d have a place", maxKeys, maxPatterns)
+	}
+	if a := l.Assumptions; a.SplitAfter < 1 || a.GrowAfter < 1 {
+		bad("assumptions: seconds must be above 0")
 	}
 	for name, u := range map[string]Units{"provisioned": l.Provisioned, "warm": l.Warm, "quota": l.Quota} {
 		if !within(u.Read, maxUnits) || !within(u.Write, maxUnits) {
@@ -222,6 +229,9 @@ func (l *Load) complete() error {
 		bad("provisioned: needs read and write units")
 	}
 	for name, k := range l.Keys {
+		if !isName(name) {
+			bad("keys[%q]: the name is empty, or not printable", name)
+		}
 		set(&k.Shards, 1)
 		set(&k.SortKeys, spread)
 		set(&k.Distribution, uniform)
@@ -247,6 +257,9 @@ func (l *Load) complete() error {
 			bad("shape[%d]: seconds must ascend, and factors be 0 to %d", i, maxRate)
 		}
 	}
+	if len(problems) == 0 && len(l.demands()) > maxPlaces {
+		bad("indexes: at most %d have a place", maxPlaces-1)
+	}
 	if len(problems) > 0 {
 		slices.Sort(problems) // maps have no order
 		return errors.New(strings.Join(problems, "; "))
@@ -261,14 +274,19 @@ const (
 	maxItems  = 1_000_000
 	maxUnits  = 100_000_000 // in a second
 	maxRate   = 100_000_000
-	maxGB     = 10_000_000
+	minRate   = 1e-9
+	maxGB     = 1_000_000
+	// A table has 20 global indexes, unless AWS raises its quota.
+	maxPlaces   = 100
+	maxKeys     = 200
+	maxPatterns = 1000
 	// maxHot bounds the hot keys of one kind. The load of the others is even to some permille.
 	maxHot = 512
 )
 
 func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
-	if p.Name == "" || !within(p.Rate, maxRate) || p.Rate == 0 || len(p.Requests) == 0 {
-		bad("%s: needs a name, a rate above 0 of at most %d, and requests", at, maxRate)
+	if !isName(p.Name) || !within(p.Rate, maxRate) || p.Rate < minRate || len(p.Requests) == 0 {
+		bad("%s: needs a printable name, a rate of %g to %d, and requests", at, minRate, maxRate)
 	}
 	for i := range p.Requests {
 		r := &p.Requests[i]
@@ -285,6 +303,9 @@ func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
 		if r.Bytes < 1 || r.Bytes > maxBytes || r.Items < 1 || r.Items > maxItems || !within(r.Times, maxItems) {
 			bad("%s: bytes must be 1 to %d, items 1 to %d, and times at most that", where, maxBytes, maxItems)
 		}
+		if r.Op != "query" && r.Items > 1 || r.Op == "query" && r.Transaction {
+			bad("%s: queries read items, and are not in a transaction; times is how often a request is sent", where)
+		}
 		if !within(r.Units, maxUnits) {
 			bad("%s: units must be 0 to %d", where, maxUnits)
 		}
@@ -294,7 +315,7 @@ func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
 		for j := range r.Indexes {
 			x := &r.Indexes[j]
 			set(&x.Bytes, r.Bytes)
-			if _, ok := l.Keys[x.Keys]; !ok || x.In == "" || x.Bytes < 1 || x.Bytes > maxBytes {
+			if _, ok := l.Keys[x.Keys]; !ok || !isName(x.In) || x.Bytes < 1 || x.Bytes > maxBytes {
 				bad("%s.indexes[%d]: needs the name of an index, keys that there are, and bytes", where, j)
 			}
 		}
@@ -308,6 +329,13 @@ func set[T comparable](v *T, to T) {
 		*v = to
 	}
 }
+
+// isName reports whether a text can be in a line of the output.
+func isName(text string) bool {
+	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+const maxName = 255
 
 func within(f float64, most float64) bool { return f >= 0 && f <= most }
 
@@ -335,11 +363,11 @@ func newShares(k Keys) (shares, error) {
 		s.exponent = number
 		s.sum = harmonic(s.count, number)
 		return s, nil
-	case kind == "one" && err == nil && number > 0 && number <= 1:
+	case kind == "one" && err == nil && number >= 1/s.count && number <= 1 && (s.count > 1 || number == 1):
 		s.first = number
 		return s, nil
 	}
-	return s, fmt.Errorf("%q is not uniform, zipf:EXPONENT of at most 4, or one:SHARE", k.Distribution)
+	return s, fmt.Errorf("%q is not uniform, zipf:EXPONENT of at most 4, or one:SHARE of at least that of an even load", k.Distribution)
 }
 
 // measuredShares returns those of the hottest keys as they were measured.

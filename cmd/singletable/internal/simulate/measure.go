@@ -179,12 +179,14 @@ func (t *trace) counts(names map[placeKind]string) map[string]map[uint64]int {
 		if operations[r.operation] == "" {
 			continue
 		}
-		for _, k := range r.keys {
+		for i, k := range r.keys {
 			name := names[placeKind{r.index, k.kind}]
 			if counts[name] == nil {
 				counts[name] = map[uint64]int{}
 			}
-			counts[name][k.hash]++
+			if !slices.Contains(r.keys[:i], k) { // they are not there by chance
+				counts[name][k.hash]++
+			}
 		}
 	}
 	return counts

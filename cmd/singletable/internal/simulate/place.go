@@ -32,31 +32,32 @@ type partition struct {
 
 func (p *partition) isolated() bool { return p.from == p.to }
 
+// maxParts bounds the partitions of a place. Beyond it, each has only a small part of its limits.
+const maxParts = 20_000
+
 // place is the table or an index in the simulation.
 type place struct {
-	name  string
-	kinds []string
-	keys  []Keys
-	asked []Units // of each kind, at factor 1
-	rest  []float64
-	hot   []hotKey
-	parts []partition
-	// warm is what an on-demand place takes at once.
-	warm   Units
+	name   string
+	kinds  []string
+	keys   []Keys
+	asked  []kindUnits // of each kind, at factor 1
+	rest   []float64
+	hot    []hotKey
+	parts  []partition
 	quota  Units
 	random *rand.Rand
-	// bucket has the capacity of a provisioned table that is unused so far.
+	// warm is what an on-demand place takes at once, and due since when it should take more, -1
+	// if it need not.
+	warm Units
+	due  int
+	// provisioned is the capacity of another one, and bucket what of it is unused so far.
 	provisioned, bucket Units
-	// asking is since when it should grow, -1 if it need not.
-	asking int
 	// refused are the shares that are refused of each kind, in the last second.
 	refused []Units
-	// stuck are the hot keys that nothing can be done for.
-	stuck map[int]bool
 }
 
-func newPlace(l Load, d demand, random *rand.Rand) *place {
-	p := &place{name: d.place, quota: l.Quota, random: random, asking: -1, stuck: map[int]bool{}}
+func newPlace(l Load, d demand, storedGB float64, random *rand.Rand) *place {
+	p := &place{name: d.place, quota: l.Quota, random: random, due: -1, provisioned: l.Provisioned, warm: l.Warm}
 	names, of := d.kinds()
 	for i, name := range names {
 		hot, rest := hotKeys(i, d.place+" "+name, l.Keys[name], random)
@@ -64,16 +65,11 @@ func newPlace(l Load, d demand, random *rand.Rand) *place {
 		p.hot, p.rest = append(p.hot, hot...), append(p.rest, rest)
 	}
 	p.refused = make([]Units, len(p.kinds))
-	n := 0
-	if l.Provisioned.Read > 0 {
-		p.provisioned = l.Provisioned
-		n = int(math.Ceil(l.Provisioned.Read/partitionReads + l.Provisioned.Write/partitionWrites))
+	capacity := math.Max(p.warm.Read/partitionReads, p.warm.Write/partitionWrites)
+	if p.isProvisioned() {
+		capacity = p.provisioned.Read/partitionReads + p.provisioned.Write/partitionWrites
 	}
-	if n == 0 {
-		p.warm = l.Warm
-		n = p.wanted()
-	}
-	n = max(n, int(math.Ceil(l.StoredGB/partitionGB)))
+	n := int(min(maxParts, math.Ceil(math.Max(capacity, storedGB/partitionGB))))
 	for i := range n {
 		p.parts = append(p.parts, partition{from: float64(i) / float64(n), to: float64(i+1) / float64(n), pieces: 1})
 	}
@@ -84,51 +80,77 @@ func newPlace(l Load, d demand, random *rand.Rand) *place {
 	return p
 }
 
-// wanted returns how many partitions take what the place should take at once.
-func (p *place) wanted() int {
-	return int(math.Ceil(math.Max(p.warm.Read/partitionReads, p.warm.Write/partitionWrites)))
-}
+func (p *place) isProvisioned() bool { return p.provisioned.Read > 0 }
 
-// step is a second at a factor of the load. It returns what was taken.
+// step is a second at a factor of the load. It returns what was taken. First each partition
+// takes what it can of what arrives; then the place does, as a whole.
 func (p *place) step(second int, factor float64, a Assumptions) (taken Units) {
-	for i := range p.refused {
-		p.refused[i] = Units{}
-	}
-	limit := p.limit(factor)
-	for i := 0; i < len(p.parts); i++ { // splits add parts
+	clear(p.refused)
+	arrived, takes := make([]Units, len(p.parts)), make([]Units, len(p.parts))
+	var accepted Units
+	for i := range p.parts {
 		part := &p.parts[i]
-		asked := p.noisy(p.askedOf(part, factor))
-		take := Units{partitionReads * p.pieces(part, false), partitionWrites * p.pieces(part, true)}
-		refused := Units{over(asked.Read, take.Read), over(asked.Write, take.Write)}
-		taken.Read += asked.Read * (1 - refused.Read) * limit.Read
-		taken.Write += asked.Write * (1 - refused.Write) * limit.Write
-		p.refuse(part, Units{1 - (1-refused.Read)*limit.Read, 1 - (1-refused.Write)*limit.Write})
-		if refused.Read > 0 || refused.Write > 0 {
-			if part.over++; part.over >= a.SplitAfter {
-				p.split(i, factor)
-			}
-		} else {
-			part.over = 0
+		arrived[i] = p.arriving(part, factor)
+		takes[i] = Units{
+			math.Min(arrived[i].Read, partitionReads*p.pieces(part, false)),
+			math.Min(arrived[i].Write, partitionWrites*p.pieces(part, true)),
+		}
+		accepted = accepted.add(takes[i], 1)
+	}
+	through := p.through(accepted)
+	for i := range arrived { // a split adds parts
+		part := &p.parts[i]
+		mean := p.askedOf(part, factor).units
+		p.refuse(part, Units{
+			lost(arrived[i].Read-takes[i].Read*through.Read, mean.Read),
+			lost(arrived[i].Write-takes[i].Write*through.Write, mean.Write),
+		})
+		if takes[i] == arrived[i] {
+			part.over = max(0, part.over-1)
+		} else if part.over++; part.over >= a.SplitAfter {
+			p.split(i, factor)
 		}
 	}
+	p.refuseEven(factor)
+	taken = Units{accepted.Read * through.Read, accepted.Write * through.Write}
 	p.grow(second, taken, a)
 	return taken
 }
 
-// limit returns the shares of all requests that the capacity of a provisioned table and the
-// quota let through.
-func (p *place) limit(factor float64) Units {
-	var asked Units
-	for _, u := range p.asked {
-		asked.Read, asked.Write = asked.Read+u.Read*factor, asked.Write+u.Write*factor
+// lost returns what is refused as a share of what is asked for on average.
+func lost(refused, mean float64) float64 {
+	if mean <= 0 {
+		return 0
 	}
-	have := p.quota
-	if p.provisioned.Read > 0 {
-		have = Units{p.provisioned.Read + p.bucket.Read, p.provisioned.Write + p.bucket.Write}
-		p.bucket.Read = math.Min(burst*p.provisioned.Read, math.Max(0, have.Read-asked.Read))
-		p.bucket.Write = math.Min(burst*p.provisioned.Write, math.Max(0, have.Write-asked.Write))
+	return math.Max(0, refused/mean)
+}
+
+// refuseEven adds what the keys refuse that are not looked at one by one, if each of them is
+// over the limits of a partition and cannot be divided.
+func (p *place) refuseEven(factor float64) {
+	for i, k := range p.keys {
+		n := float64(k.Count) * float64(k.Shards)
+		each := Units{}.add(p.asked[i].units, p.rest[i]*factor/n)
+		var share Units
+		if k.SortKeys == oneItem {
+			share.Read = over(each.Read, partitionReads)
+		}
+		if k.SortKeys != spread {
+			share.Write = over(each.Write, partitionWrites)
+		}
+		p.refused[i] = p.refused[i].add(share, p.rest[i])
 	}
-	return Units{1 - over(asked.Read, have.Read), 1 - over(asked.Write, have.Write)}
+}
+
+// through returns the share that the place takes, of what its partitions would take.
+func (p *place) through(accepted Units) Units {
+	have := Units{math.Min(p.quota.Read, p.warm.Read), math.Min(p.quota.Write, p.warm.Write)}
+	if p.isProvisioned() {
+		have = p.provisioned.add(p.bucket, 1)
+		p.bucket.Read = math.Min(burst*p.provisioned.Read, math.Max(0, have.Read-accepted.Read))
+		p.bucket.Write = math.Min(burst*p.provisioned.Write, math.Max(0, have.Write-accepted.Write))
+	}
+	return Units{1 - over(accepted.Read, have.Read), 1 - over(accepted.Write, have.Write)}
 }
 
 // over returns the share that is refused.
@@ -139,23 +161,28 @@ func over(asked, have float64) float64 {
 	return 1 - have/asked
 }
 
-// askedOf returns what a partition is asked for.
-func (p *place) askedOf(part *partition, factor float64) (u Units) {
-	for i, asked := range p.asked {
-		share := p.rest[i] * (part.to - part.from)
-		u.Read, u.Write = u.Read+asked.Read*share*factor, u.Write+asked.Write*share*factor
+// askedOf returns what a partition is asked for, on average.
+func (p *place) askedOf(part *partition, factor float64) (k kindUnits) {
+	add := func(kind int, share float64) {
+		k.units = k.units.add(p.asked[kind].units, share*factor)
+		k.variance = k.variance.add(p.asked[kind].variance, share*factor)
+	}
+	for i := range p.asked {
+		add(i, p.rest[i]*(part.to-part.from))
 	}
 	for _, i := range part.hot {
-		h := p.hot[i]
-		u.Read, u.Write = u.Read+p.asked[h.kind].Read*h.share*factor, u.Write+p.asked[h.kind].Write*h.share*factor
+		add(p.hot[i].kind, p.hot[i].share)
 	}
-	return u
+	return k
 }
 
-// noisy is what arrives in one second: requests come independently of each other.
-func (p *place) noisy(u Units) Units {
-	noise := func(mean float64) float64 { return math.Max(0, mean+math.Sqrt(mean)*p.random.NormFloat64()) }
-	return Units{noise(u.Read), noise(u.Write)}
+// arriving is what a partition is asked for in one second.
+func (p *place) arriving(part *partition, factor float64) Units {
+	asked := p.askedOf(part, factor)
+	noise := func(mean, variance float64) float64 {
+		return math.Max(0, mean+math.Sqrt(variance)*p.random.NormFloat64())
+	}
+	return Units{noise(asked.units.Read, asked.variance.Read), noise(asked.units.Write, asked.variance.Write)}
 }
 
 // pieces returns over how many partitions an isolated key is. Writes of sort keys that only
@@ -173,14 +200,11 @@ func (p *place) refuse(part *partition, share Units) {
 		return
 	}
 	for i := range p.kinds {
-		of := p.rest[i] * (part.to - part.from)
-		p.refused[i].Read += of * share.Read
-		p.refused[i].Write += of * share.Write
+		p.refused[i] = p.refused[i].add(share, p.rest[i]*(part.to-part.from))
 	}
 	for _, i := range part.hot {
 		h := p.hot[i]
-		p.refused[h.kind].Read += h.share * share.Read
-		p.refused[h.kind].Write += h.share * share.Write
+		p.refused[h.kind] = p.refused[h.kind].add(share, h.share)
 	}
 }
 
@@ -194,12 +218,13 @@ func (p *place) split(i int, factor float64) {
 	if part.isolated() {
 		h := p.hot[part.hot[0]]
 		kind := p.keys[h.kind].SortKeys
-		reads := p.asked[h.kind].Read * h.share * factor / (partitionReads * float64(part.pieces))
-		if kind == oneItem || kind == growing && reads <= 1 {
-			p.stuck[part.hot[0]] = true
-			return
+		reads := p.asked[h.kind].units.Read * h.share * factor / (partitionReads * float64(part.pieces))
+		if kind == spread || kind == growing && reads > 1 {
+			part.pieces *= 2
 		}
-		part.pieces *= 2
+		return
+	}
+	if len(p.parts) >= maxParts {
 		return
 	}
 	if n := p.hottest(part, factor); n >= 0 {
@@ -207,28 +232,38 @@ func (p *place) split(i int, factor float64) {
 		p.parts = append(p.parts, partition{hot: []int{n}, pieces: 1})
 		return
 	}
+	if p.keysIn(part) > 1 {
+		p.divide(i)
+	}
+}
+
+// keysIn returns how many keys a range of hashes has, on average.
+func (p *place) keysIn(part *partition) (n float64) {
+	for _, k := range p.keys {
+		n += float64(k.Count) * float64(k.Shards) * (part.to - part.from)
+	}
+	return n
+}
+
+// divide divides a range of hashes in the middle.
+func (p *place) divide(i int) {
+	part := &p.parts[i]
 	middle := (part.from + part.to) / 2
 	upper := partition{from: middle, to: part.to, pieces: 1}
-	var lower []int
-	for _, n := range part.hot {
-		if p.hot[n].at < middle {
-			lower = append(lower, n)
-		} else {
-			upper.hot = append(upper.hot, n)
-		}
-	}
-	part.to, part.hot = middle, lower
+	upper.hot = slices.DeleteFunc(slices.Clone(part.hot), func(n int) bool { return p.hot[n].at < middle })
+	part.hot = slices.DeleteFunc(part.hot, func(n int) bool { return p.hot[n].at >= middle })
+	part.to = middle
 	p.parts = append(p.parts, upper)
 }
 
 // hottest returns the hot key that has at least half of what a partition is asked for, -1 if
 // none has.
 func (p *place) hottest(part *partition, factor float64) int {
-	asked := p.askedOf(part, factor)
 	load := func(u Units) float64 { return u.Read/partitionReads + u.Write/partitionWrites }
+	asked := load(p.askedOf(part, factor).units)
 	for _, n := range part.hot {
 		h := p.hot[n]
-		if u := p.asked[h.kind]; load(Units{u.Read * h.share * factor, u.Write * h.share * factor}) >= load(asked)/2 {
+		if load(Units{}.add(p.asked[h.kind].units, h.share*factor)) >= asked/2 {
 			return n
 		}
 	}
@@ -237,34 +272,22 @@ func (p *place) hottest(part *partition, factor float64) int {
 
 // grow scales an on-demand place for twice its peak. AWS: "DynamoDB on-demand capacity mode".
 func (p *place) grow(second int, taken Units, a Assumptions) {
+	if p.isProvisioned() || 2*taken.Read <= p.warm.Read && 2*taken.Write <= p.warm.Write {
+		p.due = -1
+		return
+	}
+	if p.due < 0 {
+		p.due = second
+	}
+	if second-p.due < a.GrowAfter {
+		return
+	}
+	p.due = -1
 	p.warm = Units{math.Max(p.warm.Read, 2*taken.Read), math.Max(p.warm.Write, 2*taken.Write)}
-	ranges := 0
-	for i := range p.parts {
-		if !p.parts[i].isolated() {
-			ranges++
-		}
-	}
-	if p.provisioned.Read > 0 || ranges >= p.wanted() {
-		p.asking = -1
-		return
-	}
-	if p.asking < 0 {
-		p.asking = second
-	}
-	if second-p.asking < a.GrowAfter {
-		return
-	}
-	p.asking = -1
+	wanted := int(math.Max(p.warm.Read/partitionReads, p.warm.Write/partitionWrites))
 	for i := range len(p.parts) {
-		part := &p.parts[i]
-		if part.isolated() {
-			continue
+		if len(p.parts) < min(wanted, maxParts) && !p.parts[i].isolated() {
+			p.divide(i)
 		}
-		middle := (part.from + part.to) / 2
-		upper := partition{from: middle, to: part.to, pieces: 1}
-		upper.hot = slices.DeleteFunc(slices.Clone(part.hot), func(n int) bool { return p.hot[n].at < middle })
-		part.hot = slices.DeleteFunc(part.hot, func(n int) bool { return p.hot[n].at >= middle })
-		part.to = middle
-		p.parts = append(p.parts, upper)
 	}
 }

@@ -1,9 +1,6 @@
 package simulate
 
-import (
-	"errors"
-	"math"
-)
+import "errors"
 
 // Prices are dollars of one Region.
 type Prices struct {
@@ -28,12 +25,12 @@ func USEast() Prices {
 	}
 }
 
-// Check returns an error if a price is negative, or who reads the result could not tell where
-// the prices are from.
+// Check returns an error if a price is missing, or where the prices are from.
 func (p Prices) Check() error {
+	const most = 1e9
 	for _, f := range []float64{p.ReadMillion, p.WriteMillion, p.ReadHour, p.WriteHour, p.GBMonth} {
-		if !within(f, math.MaxFloat64) {
-			return errors.New("a price is negative")
+		if !(f > 0 && f <= most) {
+			return errors.New("prices need readMillion, writeMillion, readHour, writeHour and gbMonth, in dollars above 0")
 		}
 	}
 	if p.Region == "" || p.Date == "" || p.Source == "" {

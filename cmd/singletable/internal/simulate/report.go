@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,7 +21,8 @@ type Report struct {
 	// The simulation took so many seconds, at a factor of today's load.
 	seconds int
 	factor  float64
-	// Seconds are those of the simulation, some of them if there are many.
+	// Seconds are those of the simulation: if there are many, the greatest values of some
+	// seconds together.
 	Seconds []Second `json:"seconds"`
 	// Refusals has a row for each pattern.
 	Refusals []Refusal `json:"refusals"`
@@ -66,11 +68,22 @@ func New(l Load, seconds int, factor float64, seed uint64, p Prices) Report {
 			r.Refusals[i].add(s, s.ByPattern[i], pattern.Rate*s.Factor)
 		}
 		if s.Second%every == 0 {
-			s.ByPattern = append([]float64(nil), s.ByPattern...)
+			s.ByPattern = slices.Clone(s.ByPattern)
 			r.Seconds = append(r.Seconds, s)
+			return
 		}
+		r.Seconds[len(r.Seconds)-1].max(s)
 	})
 	return r
+}
+
+// max keeps the greatest of two seconds.
+func (s *Second) max(other Second) {
+	s.Factor, s.Refused, s.Partitions = max(s.Factor, other.Factor), max(s.Refused, other.Refused), max(s.Partitions, other.Partitions)
+	s.Taken = Units{max(s.Taken.Read, other.Taken.Read), max(s.Taken.Write, other.Taken.Write)}
+	for i, refused := range other.ByPattern {
+		s.ByPattern[i] = max(s.ByPattern[i], refused)
+	}
 }
 
 func (r *Refusal) add(s Second, refused, times float64) {
@@ -95,7 +108,11 @@ func changes(l Load, factor float64, p Prices) (all []Change) {
 		}
 		all = append(all, Change{what, min(holds, math.MaxFloat64), then, Month(other, factor, p).Total - now})
 	}
-	if _, first := Holds(l); first.Keys != "" && first.Write {
+	_, first := Holds(l)
+	if adapting, ok := Adapting(l); ok && adapting.Keys != "" && adapting.Factor < first.Factor {
+		first = adapting
+	}
+	if first.Keys != "" && first.Write {
 		for _, times := range []int{2, 4, 16} {
 			if n := l.Keys[first.Keys].Shards * times; n <= maxShards {
 				add(fmt.Sprintf("%d shards for %q", n, first.Keys), l.WithShards(first.Keys, n))
@@ -103,7 +120,7 @@ func changes(l Load, factor float64, p Prices) (all []Change) {
 		}
 	}
 	for _, d := range l.demands()[1:] {
-		add("without index "+d.place, l.withoutIndex(d.place))
+		add("without index "+d.place+" and its queries", l.withoutIndex(d.place))
 	}
 	return all
 }
@@ -145,7 +162,9 @@ func (r Report) Text() string {
 		line("%s holds %s times today's load. Then:", r.Load.Name, number(r.Holds))
 	}
 	r.limits(line, false, "")
-	r.limits(line, true, "DynamoDB divides these by themselves, after minutes in which it refuses requests:")
+	if first, ok := Adapting(r.Load); ok {
+		r.limits(line, true, fmt.Sprintf("From %s times on, DynamoDB adapts by itself, after minutes in which it refuses requests:", number(first.Factor)))
+	}
 	line("\nSimulated %s seconds, at a load of %s times today's:", number(float64(r.seconds)), number(r.factor))
 	for _, x := range r.Refusals {
 		if x.Refused == 0 {
@@ -154,12 +173,17 @@ func (r Report) Text() string {
 		}
 		line("  %s: %s of %s times refused, from second %d to %d", x.Pattern, number(x.Refused), number(x.Times), x.First, x.Last)
 	}
-	line("\nA month, by the prices of %s of %s:", r.Prices.Region, r.Prices.Date)
+	line("\nA month at %s times today's load, by the prices of %s of %s:", number(r.factor), r.Prices.Region, r.Prices.Date)
 	for _, c := range r.Costs.Patterns {
-		line("  %12s  %s: %s read and %s write units each time", dollars(c.Dollars), c.Name, number(c.Units.Read), number(c.Units.Write))
+		cost := dollars(c.Dollars)
+		if r.Load.Provisioned.Read > 0 { // which is paid for as a whole
+			cost = ""
+		}
+		line("  %12s  %s: %s read and %s write units each time", cost, c.Name, number(c.Units.Read), number(c.Units.Write))
 	}
 	for _, c := range r.Costs.Places {
-		line("  %12s  %s: %s read and %s write units a second", dollars(c.Dollars), placeText(c.Name), number(c.Units.Read), number(c.Units.Write))
+		u := Units{}.add(c.Units, r.factor)
+		line("  %12s  %s: %s read and %s write units a second", dollars(c.Dollars), placeText(c.Name), number(u.Read), number(u.Write))
 	}
 	line("  %12s  in all, with %s for storage", dollars(r.Costs.Total), dollars(r.Costs.Storage))
 	if len(r.Changes) > 0 {
@@ -184,10 +208,10 @@ const (
 	mostFactor = 10_000
 )
 
-func (r Report) limits(line func(string, ...any), splits bool, title string) {
+func (r Report) limits(line func(string, ...any), adapts bool, title string) {
 	n, hidden := 0, 0
 	for _, x := range r.Limits {
-		if x.Splits != splits {
+		if x.Adapts != adapts {
 			continue
 		}
 		if n == 0 && title != "" {
@@ -206,7 +230,7 @@ func (r Report) limits(line func(string, ...any), splits bool, title string) {
 
 // number writes a number with three digits, and all before the point.
 func number(f float64) string {
-	if f >= 1000 {
+	if f >= 999.5 {
 		text := strconv.FormatFloat(math.Round(f), 'f', 0, 64)
 		for i := len(text) - 3; i > 0; i -= 3 {
 			text = text[:i] + "," + text[i:]

@@ -1,6 +1,11 @@
 package simulate
 
-import "math/rand/v2"
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
 
 // Second is what happened in one second.
 type Second struct {
@@ -21,7 +26,7 @@ func Run(l Load, seconds int, factor float64, seed uint64, each func(Second)) {
 	demands := l.demands()
 	places := make([]*place, len(demands))
 	for i, d := range demands {
-		places[i] = newPlace(l, d, random)
+		places[i] = newPlace(l, d, l.StoredGB/float64(len(demands)), random)
 	}
 	s := Second{ByPattern: make([]float64, len(l.Patterns))}
 	passes := make([]float64, len(l.Patterns))
@@ -48,20 +53,37 @@ func Run(l Load, seconds int, factor float64, seed uint64, each func(Second)) {
 	}
 }
 
-// pass returns the share of the times that a request is not refused. A write of an index that
-// is over its limits is: it holds back the write of the table. AWS: "Using Global Secondary
-// Indexes in DynamoDB", on throttling of the base table.
+// pass returns the share of the times that a pattern is not refused for a request. A write of
+// an index that is over its limits is: it holds back the write of the table. AWS: "Using Global
+// Secondary Indexes in DynamoDB", on throttling of the base table.
 func (p *place) pass(u use) float64 {
-	for i, kind := range p.kinds {
-		if kind != u.keys {
-			continue
-		}
-		if u.units.Write > 0 {
-			return 1 - min(1, p.refused[i].Write)
-		}
-		return 1 - min(1, p.refused[i].Read)
+	refused := p.refused[slices.Index(p.kinds, u.keys)]
+	share := min(1, refused.Read)
+	if u.units.Write > 0 {
+		share = min(1, refused.Write)
 	}
-	return 1
+	if u.times < 1 {
+		return 1 - u.times*share
+	}
+	return math.Pow(1-share, u.times)
+}
+
+// peak returns the greatest factor of the shape.
+func (l Load) peak() float64 {
+	if len(l.Shape) == 0 {
+		return 1
+	}
+	return slices.MaxFunc(l.Shape, func(a, b Point) int { return cmp.Compare(a.Factor, b.Factor) }).Factor
+}
+
+// Length returns how many seconds a simulation should have by default: an hour, and the whole
+// shape.
+func (l Load) Length() int {
+	const hour = 3600
+	if len(l.Shape) == 0 {
+		return hour
+	}
+	return max(hour, l.Shape[len(l.Shape)-1].Second+1)
 }
 
 // at returns the factor of the shape at a second.

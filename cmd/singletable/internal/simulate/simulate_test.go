@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -164,7 +165,7 @@ func TestBackPressure(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	r := simulate.New(l, 600, 1, 1, simulate.USEast())
-	for _, want := range []string{`B holds 0.5 times today's load`, `the hottest of the keys "status" in index byStatus takes 1,000 write units a second`, `without index byStatus: holds 20 times`, `16 shards for "status": holds 8 times`} {
+	for _, want := range []string{`B holds 0.5 times today's load`, `the hottest of the keys "status" in index byStatus takes 1,000 write units a second`, `without index byStatus and its queries: holds 20 times`, `16 shards for "status": holds 8 times`} {
 		if !strings.Contains(r.Text(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, r.Text())
 		}
@@ -213,7 +214,6 @@ func TestInvalidLoads(t *testing.T) {
 		"is not spread, growing":       strings.Replace(writes, `"count": 1000000`, `"count": 5, "sortKeys": "x"`, 1),
 		"there are no keys \"z\"":      strings.Replace(writes, `"keys": "k"}`, `"keys": "z"}`, 1),
 		"is not get, query, write":     strings.Replace(writes, `"write"`, `"scan"`, 1),
-		"a rate above 0":               strings.Replace(writes, `"rate": 1`, `"rate": 0`, 1),
 		"an index takes queries":       strings.Replace(writes, `"op": "write"`, `"op": "get", "in": "GSI1"`, 1),
 		"needs the name of an index":   strings.Replace(writes, `"op": "write"`, `"op": "write", "indexes": [{"keys": "k"}]`, 1),
 		"seconds must ascend":          strings.Replace(writes, `"name": "W"`, `"name": "W", "shape": [{"second": 1, "factor": 1}, {"second": 1, "factor": 2}]`, 1),
@@ -258,4 +258,119 @@ func TestMembers(t *testing.T) {
 	for name := range got {
 		t.Errorf("the page has %s, which no load has", name)
 	}
+}
+
+// load returns one with a kind of keys and a request.
+func load(t *testing.T, top, keys string, rate string, requests string) simulate.Load {
+	t.Helper()
+	return read(t, `{"name": "L", `+top+`"keys": {"k": {`+keys+`}}, "patterns": [{"name": "p", "rate": `+rate+`, "requests": [`+requests+`]}]}`)
+}
+
+const write = `{"op": "write", "keys": "k"}`
+
+// A partition that is a little over its limits is divided, too: one quiet second does not count
+// as an end of the heat.
+func TestALittleHeatIsHeat(t *testing.T) {
+	t.Parallel()
+	l := load(t, `"warm": {"write": 40000}, `, `"count": 1`, "970", write)
+	for _, factor := range []float64{1.1, 1.2, 2} {
+		if end, _ := refused(l, 3600, 600, factor); end > 0.01 {
+			t.Errorf("factor %g: %g are refused at the end", factor, end)
+		}
+	}
+}
+
+// Beyond its warm throughput a table refuses requests until it is scaled, which the assumption
+// says.
+func TestWarmThroughputIsALimit(t *testing.T) {
+	t.Parallel()
+	for _, after := range []string{"300", "1800"} {
+		l := load(t, `"assumptions": {"growAfter": `+after+`}, `, `"count": 1000000`, "7000", write)
+		last := 0
+		simulate.Run(l, 3000, 1, 1, func(s simulate.Second) {
+			if s.Refused > 100 {
+				last = s.Second
+			}
+		})
+		want, _ := strconv.Atoi(after)
+		near(t, after, float64(last), float64(want), 0.02)
+	}
+	l := load(t, "", `"count": 1000000`, "1000", write)
+	first, ok := simulate.Adapting(l)
+	if !ok || first.Keys != "" || first.Factor != 4 {
+		t.Errorf("%+v", first)
+	}
+}
+
+// What one key refuses leaves capacity to the others.
+func TestAHotKeyDoesNotUseUpTheTable(t *testing.T) {
+	t.Parallel()
+	for _, top := range []string{`"warm": {"write": 40000}, `, `"provisioned": {"read": 5000, "write": 5000}, `} {
+		l := read(t, `{"name": "L", `+top+`"keys": {"hot": {"count": 1, "sortKeys": "one"}, "cold": {"count": 1000000}}, "patterns": [
+			{"name": "hot", "rate": 80000, "requests": [{"op": "write", "keys": "hot"}]},
+			{"name": "cold", "rate": 10, "requests": [{"op": "write", "keys": "cold"}]}]}`)
+		cold := 0.0
+		simulate.Run(l, 1200, 1, 1, func(s simulate.Second) {
+			if s.Second > 700 { // the hot key is isolated
+				cold += s.ByPattern[1]
+			}
+		})
+		if cold > 50 {
+			t.Errorf("%s: %g of 5000 cold writes are refused", top, cold)
+		}
+	}
+}
+
+// Requests arrive independently of each other: of 10 reads of 250 units a second, more than
+// twelve come in a second in 21 of 100, by Poisson's distribution.
+func TestLargeRequestsComeInBursts(t *testing.T) {
+	t.Parallel()
+	_, got := refused(load(t, `"warm": {"read": 40000}, `, `"count": 1, "sortKeys": "one"`, "10", `{"op": "get", "keys": "k", "units": 250}`), 3600, 60, 1)
+	near(t, "refused", got, 0.053, 0.3)
+}
+
+// A request that is sent once in a hundred times is refused for one of them.
+func TestTimesOfRequests(t *testing.T) {
+	t.Parallel()
+	hot := `"count": 1, "sortKeys": "one"`
+	_, rare := refused(load(t, `"warm": {"write": 40000}, `, hot, "200000", `{"op": "write", "keys": "k", "times": 0.01}`), 1200, 60, 1)
+	near(t, "once in a hundred", rare, 0.005, 0.1)
+	_, often := refused(load(t, `"warm": {"write": 40000}, `, hot, "250", `{"op": "write", "keys": "k", "times": 8}`), 1200, 60, 1)
+	near(t, "eight times", often, 1-math.Pow(0.5, 8), 0.02)
+}
+
+// Each of many items has the limit of its partition, also if they are too many to be looked at
+// one by one.
+func TestManyHotItems(t *testing.T) {
+	t.Parallel()
+	for _, n := range []string{"500", "600"} {
+		l := load(t, `"warm": {"write": 4e6}, "quota": {"write": 4e6}, `, `"count": `+n+`, "sortKeys": "one"`, n, write)
+		end, _ := refused(l, 3600, 600, 2000)
+		near(t, n, end, 0.5, 0.1)
+	}
+}
+
+// The peak of a shape counts, and the default length has all of it.
+func TestShape(t *testing.T) {
+	t.Parallel()
+	l := read(t, `{"name": "N", "keys": {"k": {"count": 1, "sortKeys": "growing"}}, "patterns": [{"name": "sell", "rate": 10, "requests": [{"op": "write", "keys": "k"}]}],
+		"shape": [{"second": 0, "factor": 1}, {"second": 43200, "factor": 20}, {"second": 43203, "factor": 1}]}`)
+	if holds, _ := simulate.Holds(l); holds != 5 || l.Length() != 43204 {
+		t.Errorf("holds %g, %d seconds", holds, l.Length())
+	}
+	r := simulate.New(l, l.Length(), 10, 1, simulate.USEast())
+	most := 0.0
+	for _, s := range r.Seconds {
+		most = max(most, s.Refused)
+	}
+	if len(r.Seconds) > 600 || most < 800 {
+		t.Errorf("%d seconds with at most %g refused", len(r.Seconds), most)
+	}
+}
+
+// The shards of one item are read together.
+func TestShardsOfOneItem(t *testing.T) {
+	t.Parallel()
+	l := load(t, "", `"count": 1, "sortKeys": "one", "shards": 16`, "1", `{"op": "get", "keys": "k"}`)
+	near(t, "units", simulate.Month(l, 1, simulate.USEast()).Patterns[0].Units.Read, 8, 1e-9)
 }

@@ -238,7 +238,7 @@ func TestInvalidTraces(t *testing.T) {
 		replace(`ed":2`, `ed":9`):  "the trace ends after line 3, with 2 requests, and the header says 9",
 		replace(`ed":2`, `ed":0`):  "has no requests",
 		replace(`ts":20`, `ts":1`): "at most the number of requests",
-		replace(`"requests":20`, `"requests":9000000000000000`): "rate above 0",
+		replace(`"requests":20`, `"requests":9000000000000000`): "needs a printable name, a rate",
 		replace(`"sampled":2`, `"sampled":2000000`):             "at most",
 		request(""):                                                              "line 3 of the trace: is no JSON of this form",
 		request(put + put):                                                       "line 3 of the trace: has more than one value",

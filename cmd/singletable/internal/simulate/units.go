@@ -57,7 +57,11 @@ func (r Request) cost(k Keys) (u Units, keys int) {
 	}
 	switch r.Op {
 	case "get":
-		return Units{Read: readUnits(float64(r.Bytes), r.Consistent, r.Transaction)}, 1
+		keys = 1
+		if k.SortKeys == oneItem { // whose shards are read together
+			keys = k.Shards
+		}
+		return Units{Read: readUnits(float64(r.Bytes), r.Consistent, r.Transaction)}, keys
 	case "query":
 		if k.Shards > 1 {
 			return Units{Read: shardUnits(r.Items, k.Shards, float64(r.Bytes), r.Consistent)}, k.Shards
