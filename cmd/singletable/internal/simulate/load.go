@@ -228,24 +228,7 @@ func (l *Load) complete() error {
 	if (l.Provisioned.Read == 0) != (l.Provisioned.Write == 0) {
 		bad("provisioned: needs read and write units")
 	}
-	for name, k := range l.Keys {
-		if !isName(name) {
-			bad("keys[%q]: the name is empty, or not printable", name)
-		}
-		set(&k.Shards, 1)
-		set(&k.SortKeys, spread)
-		set(&k.Distribution, uniform)
-		if _, err := newShares(k); err != nil {
-			bad("keys[%q].distribution: %v", name, err)
-		}
-		if k.Count < 1 || k.Shards < 1 || k.Shards > maxShards {
-			bad("keys[%q]: count must be at least 1, and shards 1 to %d", name, maxShards)
-		}
-		if !slices.Contains([]string{spread, growing, oneItem}, k.SortKeys) {
-			bad("keys[%q].sortKeys: %q is not spread, growing or one", name, k.SortKeys)
-		}
-		l.Keys[name] = k
-	}
+	l.completeKeys(bad)
 	if len(l.Patterns) == 0 {
 		bad("patterns: there are none")
 	}
@@ -265,6 +248,28 @@ func (l *Load) complete() error {
 		return errors.New(strings.Join(problems, "; "))
 	}
 	return nil
+}
+
+// completeKeys fills in the defaults of the kinds of keys, and checks them.
+func (l *Load) completeKeys(bad func(string, ...any)) {
+	for name, k := range l.Keys {
+		if !isName(name) {
+			bad("keys[%q]: the name is empty, or not printable", name)
+		}
+		set(&k.Shards, 1)
+		set(&k.SortKeys, spread)
+		set(&k.Distribution, uniform)
+		if _, err := newShares(k); err != nil {
+			bad("keys[%q].distribution: %v", name, err)
+		}
+		if k.Count < 1 || k.Shards < 1 || k.Shards > maxShards {
+			bad("keys[%q]: count must be at least 1, and shards 1 to %d", name, maxShards)
+		}
+		if !slices.Contains([]string{spread, growing, oneItem}, k.SortKeys) {
+			bad("keys[%q].sortKeys: %q is not spread, growing or one", name, k.SortKeys)
+		}
+		l.Keys[name] = k
+	}
 }
 
 // What a load may have. Beyond it, the result would be of no use, or its numbers not exact.
@@ -312,12 +317,17 @@ func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
 		if r.In != "" && r.Op != "query" || r.Op != "write" && len(r.Indexes) > 0 {
 			bad("%s: an index takes queries, and writes have indexes", where)
 		}
-		for j := range r.Indexes {
-			x := &r.Indexes[j]
-			set(&x.Bytes, r.Bytes)
-			if _, ok := l.Keys[x.Keys]; !ok || !isName(x.In) || x.Bytes < 1 || x.Bytes > maxBytes {
-				bad("%s.indexes[%d]: needs the name of an index, keys that there are, and bytes", where, j)
-			}
+		r.completeIndexes(l, where, bad)
+	}
+}
+
+// completeIndexes fills in the defaults of the writes of indexes, and checks them.
+func (r *Request) completeIndexes(l *Load, where string, bad func(string, ...any)) {
+	for j := range r.Indexes {
+		x := &r.Indexes[j]
+		set(&x.Bytes, r.Bytes)
+		if _, ok := l.Keys[x.Keys]; !ok || !isName(x.In) || x.Bytes < 1 || x.Bytes > maxBytes {
+			bad("%s.indexes[%d]: needs the name of an index, keys that there are, and bytes", where, j)
 		}
 	}
 }
