@@ -13,6 +13,7 @@
 //	plain.go    items as JSON
 //	tools.go    the tools, and what they are given
 //	read.go     what they do
+//	page.go     a list, page by page
 package agent
 
 import (
