@@ -17,6 +17,7 @@ import (
 
 // change is the page on which an item is edited, or a change of it is confirmed.
 type change struct {
+	key    keys.Key
 	Keys   []keyPart
 	Type   chip
 	Action string
@@ -28,18 +29,14 @@ type change struct {
 	Opened string
 	// Entity says what is changed together with the item, nil if nothing is known to be.
 	Entity *entityNote
+	// Unread means that the entity can have copies that are not known.
+	Unread bool
 	// Together means that it is.
 	Together bool
 	// Problem is why the text is no such item.
 	Problem string
 	// Review is what the change does, nil on the page with the text.
 	Review *review
-}
-
-// entityNote says what an entity has besides an item.
-type entityNote struct {
-	Copies int  // other items
-	Keys   bool // The item has keys in indexes that are made of attributes.
 }
 
 // done is the page after a change.
@@ -79,31 +76,34 @@ func (s *server) edit(v *visit) (*page, error) {
 		return nil, err
 	}
 	c := s.newChange(v, v.state.table.KeyOf("", got))
-	of, _ := v.state.kindOf(got)
-	c.Type, c.Text, c.Opened = of.chip(), dynamoJSON(got), edit.Seen(got)
-	c.Entity = v.state.entityNote(got)
-	c.Together = c.Entity != nil
-	return c.page(), nil
+	c.Text, c.Opened, c.Together = dynamoJSON(got), edit.Seen(got), true
+	return c.edited(v)
 }
 
-// entityNote returns what the entity of an item has besides it.
-func (s *state) entityNote(item table.Item) *entityNote {
-	_, model := s.types()
-	e, here, ok := model.Find(item)
-	if of, _ := s.kindOf(item); !ok || of.Claim {
-		return nil
+// edited returns the page with the text. It says what it is, and what changes with it. Where
+// the text is not this item, that is told by the stored one.
+func (c *change) edited(v *visit) (*page, error) {
+	st := v.state
+	item, err := dynamojson.Decode(c.Text)
+	if err != nil || st.table.KeyOf("", item) != c.key {
+		item, err = table.Get[table.Item](v.Context(), st.table.Consistent(), c.key)
+		if errors.Is(err, table.ErrNotFound) {
+			return c.page(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	n := entityNote{Copies: len(e.Items) - 1, Keys: len(e.Items[here].Indexes) > 0}
-	if n == (entityNote{}) {
-		return nil
-	}
-	return &n
+	of, _ := st.kindOf(item)
+	c.Type, c.Unread = of.chip(), st.unread(item)
+	c.Entity, err = st.entityNote(v, item)
+	return c.page(), err
 }
 
 func (s *server) newChange(v *visit, k keys.Key) *change {
 	st := v.state
 	return &change{
-		Keys: st.keyParts(k, v.now), Type: chip{None: true},
+		key: k, Keys: st.keyParts(k, v.now), Type: chip{None: true},
 		Action: st.itemAddress("edit", k), Back: st.itemAddress("item", k), Guard: s.formGuard(),
 	}
 }
@@ -141,16 +141,11 @@ func (s *server) decide(v *visit, c *change, key keys.Key) (*page, error) {
 	c.Text, c.Together = form.Get("text"), form.Get("together") != ""
 	main, _, _ := strings.Cut(seen, "-")
 	c.Opened = cmp.Or(main, form.Get("opened"))
-	if item, err := dynamojson.Decode(c.Text); err == nil {
-		c.Entity = v.state.entityNote(item)
-	} else if c.Together {
-		c.Entity = &entityNote{}
-	}
 	remove := do == "delete" || do == "delete all"
 	c.Together = c.Together && !remove || do == "delete all"
 	switch do {
 	case "back":
-		return c.page(), nil
+		return c.edited(v)
 	case "put", "delete", "delete all":
 	default:
 		return nil, &pageError{http.StatusBadRequest, "The form cannot be read", "It has no known button."}
@@ -161,7 +156,7 @@ func (s *server) decide(v *visit, c *change, key keys.Key) (*page, error) {
 	}
 	w := writing{v: v, editor: editor, key: key, text: c.Text, remove: remove, together: c.Together}
 	if err := w.plan(); err != nil {
-		return c.refused(err, remove)
+		return c.refused(w, err)
 	}
 	if err := c.review(v, w, seen); err != nil {
 		return nil, err
@@ -172,7 +167,7 @@ func (s *server) decide(v *visit, c *change, key keys.Key) (*page, error) {
 	err = editor.ApplyAll(v.Context(), w.plans)
 	if errors.Is(err, edit.ErrChanged) {
 		if err := w.plan(); err != nil {
-			return c.refused(err, remove)
+			return c.refused(w, err)
 		}
 		err = c.review(v, w, seen)
 		c.Review.Changed = true
@@ -185,16 +180,26 @@ func (s *server) decide(v *visit, c *change, key keys.Key) (*page, error) {
 }
 
 // refused returns the page for a change that cannot be made, and other errors as they are.
-func (c *change) refused(err error, remove bool) (*page, error) {
+func (c *change) refused(w writing, err error) (*page, error) {
 	switch {
 	case !errors.Is(err, table.ErrInvalid) && !errors.Is(err, table.ErrTooLarge):
 		return nil, err
-	case remove:
+	case w.remove:
 		return nil, &pageError{http.StatusBadRequest, "The item cannot be deleted here", escaped(err.Error())}
 	}
 	c.Problem, c.Review = escaped(err.Error()), nil
-	return c.page(), nil
+	shown, err2 := c.edited(w.v)
+	switch {
+	case errors.Is(err, edit.ErrLeft) && c.wasStored():
+		c.Problem = "The item is gone: it was deleted since you opened it. Nothing was written. " + c.Problem
+	case errors.Is(err, edit.ErrDetached) && c.Unread && c.Together:
+		c.Problem += ". If this pattern, which was inferred, is wrong: change the item alone, without the box below"
+	}
+	return shown, err2
 }
+
+// wasStored reports whether the text was made from a stored item.
+func (c *change) wasStored() bool { return c.Opened != "" && c.Opened != edit.Seen(nil) }
 
 // done returns the page after the change.
 func (c *change) done(v *visit, key keys.Key, remove bool) *page {

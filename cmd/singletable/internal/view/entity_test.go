@@ -22,7 +22,7 @@ func TestChangeAnEntity(t *testing.T) {
 	t.Parallel()
 	s := writable(t)
 	edit := s.get(s.at("/edit", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
-	edit.id("edit").has(t, "Change the entity as one: 1 other item follows")
+	edit.id("edit").has(t, "Change the 2 items that are known together", "Copies under keys that were not read stay as they are")
 	text := map[string]string{"text": strings.Replace(edit.id("text").text, "Person 0", "Anna", 1)}
 	review := s.submit(edit, "edit", "show", http.StatusOK, text)
 	review.id("content").has(t, "EMAIL#ana@example.com / PROFILE changes")
@@ -41,7 +41,7 @@ func TestChangeAnEntity(t *testing.T) {
 		t.Errorf("stored: %v and %v", main, byMail)
 	}
 	s.submit(review, "confirm", "write", http.StatusConflict, nil).id("changed").has(t, "Nothing was written")
-	s.get(s.at("/item", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK).id("drift").has(t, "all attributes are equal")
+	s.get(s.at("/item", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK).id("drift").has(t, "all attributes of the items that are known are equal")
 }
 
 // A copy whose key changes moves, and a status that is a part of a key in an index moves the
@@ -66,7 +66,7 @@ func TestKeysFollow(t *testing.T) {
 
 	order := []string{"pk", "USER#ana", "sk", "ORDER#2024-01-13T06:00:00.000Z#o-04"}
 	edit = s.get(s.at("/edit", order...), http.StatusOK)
-	edit.id("edit").has(t, "Change the entity as one: keys in indexes that are made of changed attributes")
+	edit.id("edit").has(t, "Change keys in indexes that are made of changed attributes, too")
 	review = s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": strings.Replace(edit.id("text").text, `"status": {"S": "paid"}`, `"status": {"S": "sent"}`, 1)})
 	review.id("review").has(t, "status", "STATUS#paid", "STATUS#sent")
 	s.submit(review, "confirm", "write", http.StatusOK, nil)
@@ -106,7 +106,7 @@ func TestDeleteAnEntity(t *testing.T) {
 	s := writable(t)
 	item := s.get(s.at("/item", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
 	one := s.submit(item, "delete", "delete", http.StatusOK, nil)
-	one.id("copies-stay").has(t, "1 other item, which stays: reads by other keys still find the entity", "EMAIL#ana@example.com / PROFILE")
+	one.id("copies-stay").has(t, "1 other item that is known, which stays: reads by other keys still find the entity", "EMAIL#ana@example.com / PROFILE")
 	one.id("claims-unread").has(t, "Unique values that the entity has claimed stay taken")
 	all := s.submit(one, "entity", "delete-all", http.StatusOK, nil)
 	all.id("content").has(t, "EMAIL#ana@example.com / PROFILE is deleted", "2 items are deleted in one transaction")

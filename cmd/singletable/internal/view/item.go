@@ -31,8 +31,9 @@ type item struct {
 	// Owner is that of a claim, and Claims are those of another item.
 	Owner  *owner
 	Claims []link
-	// Learn is the address of the page with the copies, if too little was read to know
-	// whether there are any.
+	// Unread means that the entity can have copies that are not known. Learn is the address
+	// of the page that reads some items first, if none were.
+	Unread    bool
 	Learn     string
 	JSON      source
 	JSONBytes int64 // if it is cut
@@ -119,7 +120,8 @@ func (s *server) item(v *visit) (*page, error) {
 	if c.Copies, err = st.copies(v, got); err != nil {
 		return nil, err
 	}
-	if c.Copies == nil && !c.Type.None && !of.Claim && !st.scanned() {
+	c.Unread = st.unread(got)
+	if c.Unread && c.Copies == nil && !c.Type.None && !st.scanned() {
 		c.Learn = st.itemAddress("item", k, "learn", "1")
 	}
 	title := strings.Join(stored(c.Keys), " / ") + " · " + st.schema.Name

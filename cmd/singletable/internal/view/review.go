@@ -6,8 +6,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
-	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/table"
 )
 
 // review is a change before it is written.
@@ -22,14 +20,17 @@ type review struct {
 	Alone string
 	// Ignored is the version attribute, if the text has another value than is stored.
 	Ignored string
-	// Changed means that the stored item is not the one of the page before.
-	Changed bool
+	// Changed means that what is stored is not what the page before has shown: the item, or,
+	// with CopyChanged, another item of the entity. Gone means that the item was deleted.
+	Changed, CopyChanged, Gone bool
 	// Copies are the other items of the entity that stay as they are, and Claims those that
 	// are known.
 	Copies, Claims []link
-	// Unread means that claims can exist that were not read.
-	Unread bool
-	Claim  bool // The item is a claim.
+	// Detached is why the attributes will not agree with the key.
+	Detached string
+	// NotMade are the copies and keys of a new item that are not made.
+	NotMade []string
+	Claim   bool // The item is a claim.
 }
 
 // reviewItem is what changes of one item.
@@ -55,7 +56,7 @@ func (c *change) review(v *visit, w writing, seen string) error {
 		shown = plan.New
 	}
 	of, _ := st.kindOf(shown)
-	c.Type = of.chip()
+	c.Type, c.Unread = of.chip(), st.unread(shown)
 	r := &review{
 		Delete: w.remove, Create: plan.Old == nil && !w.remove, Seen: w.seen(), Claim: of.Claim, Ignored: w.ignored(),
 		reviewItem: st.newReviewItem(v, plan),
@@ -64,26 +65,41 @@ func (c *change) review(v *visit, w writing, seen string) error {
 		r.Others = append(r.Others, st.newReviewItem(v, p))
 	}
 	r.Changed = seen != "" && seen != r.Seen || c.Opened != "" && c.Opened != plan.Seen
+	r.CopyChanged = r.Changed && c.Opened == plan.Seen
+	r.Gone = r.Changed && plan.Old == nil && c.wasStored()
 	r.Guarded = guarded(w.plans)
 	if w.alone != nil {
 		r.Alone = escaped(w.alone.Error())
 	}
 	r.Title = "" // It is that of the page.
 	c.Review = r
+	if r.Create {
+		r.NotMade = st.notMade(w.plans)
+	}
+	if !w.remove {
+		_, model := st.types()
+		if err := st.detached(model.Model, plan); err != nil {
+			r.Detached = escaped(err.Error())
+		}
+	}
 	if plan.Old == nil || of.Claim {
 		return nil
 	}
+	var err error
 	if len(r.Others) == 0 {
-		r.Copies = st.otherItems(v, plan.Old)
+		if r.Copies, err = st.otherItems(v, plan.Old); err != nil {
+			return err
+		}
 	}
 	if !w.remove {
 		return nil
 	}
-	r.Unread = !of.Claim
-	var err error
 	r.Claims, err = st.claims(v, plan.Old)
 	return err
 }
+
+// Items is how many items the change writes.
+func (r *review) Items() int { return 1 + len(r.Others) }
 
 // guarded says what the write is conditional on.
 func guarded(plans []edit.Plan) string {
@@ -129,20 +145,4 @@ func (s *state) newReviewItem(v *visit, plan edit.Plan) reviewItem {
 		r.Rows = append(r.Rows, reviewRow{newText(d.Path, longText), show(d.Old), show(d.New)})
 	}
 	return r
-}
-
-// otherItems returns the other items of an entity, as far as their keys are known.
-func (s *state) otherItems(v *visit, item table.Item) (all []link) {
-	_, model := s.types()
-	e, here, ok := model.Find(item)
-	if !ok {
-		return nil
-	}
-	ks, _ := e.Keys(item) // Those that it cannot tell are zero.
-	for i, k := range ks {
-		if i != here && k != (keys.Key{}) {
-			all = append(all, s.link(k, v.now))
-		}
-	}
-	return all
 }

@@ -48,6 +48,10 @@ func (w *writing) plan() (err error) {
 		}
 	}
 	w.plans = []edit.Plan{plan}
+	if err == nil && !w.remove {
+		// A pattern that was inferred can be a coincidence.
+		return w.v.state.detached(w.v.state.givenModel(), plan)
+	}
 	return err
 }
 
