@@ -12,8 +12,8 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
+	"github.com/singletable/singletable/cmd/singletable/internal/spread"
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -28,10 +28,11 @@ is not entityType. Tags and warm throughput are left out. With a line on standar
 so are an index that is being deleted, a local index sorted by type or expiry, and types
 or TTL whose attribute is a key that a schema does not allow.
 
-With -sample it reads so many items, the first of a Scan, and adds the entities that
-they show: for each type, the patterns of its keys. Standard error tells how many read
-units that took. The patterns hold names of attributes and constant parts of keys. They
-are guesses: look at them before you keep or publish them.
+With -sample it reads so many items, from several places of the table, and adds the
+entities that they show: for each type, the patterns of its keys. Standard error tells how
+many read units that took. The patterns hold names of attributes and constant parts of
+keys. They are guesses, and lack a copy that no item of the sample is: look at them before
+you keep or publish them.
 
 Exit codes: 0 the schema was printed, 2 the table could not be looked at.
 
@@ -104,29 +105,15 @@ func (p *program) printOmitted(omitted []string) {
 	}
 }
 
-// sampled returns a model of the first items of a table.
+// sampled returns a model of a sample of a table.
 func (p *program) sampled(ctx context.Context, live live, spec schema.Table, limit int) (tablemodel.Model, error) {
-	reading := spec
-	reading.TTL = "" // Expired items are samples as well, and have been paid for.
-	t, err := table.New(live.client, reading, nil)
+	// Expired items are samples as well, and have been paid for.
+	read, err := spread.Read(ctx, live.client, spec, limit)
 	if err != nil {
 		return tablemodel.Model{}, err
 	}
-	var items []table.Item
-	var stats table.Stats
-	for scan := (table.Scan{Limit: limit}); ; {
-		page, err := table.ScanPage[table.Item](ctx, t, scan)
-		if err != nil {
-			return tablemodel.Model{}, err
-		}
-		items, stats = append(items, page.Items...), stats.Add(page.Stats)
-		scan.After, scan.Limit = page.Next, limit-len(items)
-		if scan.After == "" || scan.Limit <= 0 {
-			break
-		}
-	}
-	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity.Of(len(items), "item"), quantity.Of(stats.Capacity, "read unit"))
-	return tablemodel.Infer(spec, items)
+	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity.Of(len(read.Items), "item"), quantity.Of(read.Stats.Capacity, "read unit"))
+	return tablemodel.Infer(spec, read.Items)
 }
 
 // readTable is [described.Read] with point-in-time recovery. Commands on items do not need

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/spread"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -105,33 +106,45 @@ const (
 )
 
 // sample reads items from several places of the table: a page of an engine that scans in
-// the order of keys can be of one type only. The requests are concurrent. Of a large
-// table it is the beginning of a scan, whose order on AWS is that of hashes.
+// the order of keys can be of one type only.
 func (s *server) sample(v *visit) (items []table.Item, units float64, err error) {
 	st := v.state
-	parts := make([]table.Scan, 1, segments)
-	parts[0].Limit = segments * perSegment
+	whole := false
 	if aws.ToInt64(st.live.ItemCount) < small {
-		parts = parts[:0]
-		for i := range segments {
-			parts = append(parts, table.Scan{Segment: i, Segments: segments, Limit: perSegment})
-		}
+		items, units, whole, err = st.sampleSegments(v)
+	} else {
+		var read spread.Sample
+		read, err = spread.Read(v.Context(), s.client, st.table.Schema(), segments*perSegment)
+		items, units = read.Items, read.Stats.Capacity
 	}
+	if err != nil {
+		return nil, 0, err
+	}
+	st.learnSample(items, whole)
+	return items, units, nil
+}
+
+// sampleSegments reads items from segments of a small table. The requests are concurrent.
+// whole means that the table has no other items.
+func (s *state) sampleSegments(v *visit) (items []table.Item, units float64, whole bool, err error) {
 	var pages [segments]table.Page[table.Item]
 	var errs [segments]error
 	var reads sync.WaitGroup
-	for i, part := range parts {
-		reads.Go(func() { pages[i], errs[i] = table.ScanPage[table.Item](v.Context(), st.table, part) })
+	for i := range segments {
+		reads.Go(func() {
+			part := table.Scan{Segment: i, Segments: segments, Limit: perSegment}
+			pages[i], errs[i] = table.ScanPage[table.Item](v.Context(), s.table, part)
+		})
 	}
 	reads.Wait()
+	whole = true
 	for i, p := range pages {
 		if errs[i] != nil {
-			return nil, 0, errs[i]
+			return nil, 0, false, errs[i]
 		}
-		items, units = append(items, p.Items...), units+p.Stats.Capacity
+		items, units, whole = append(items, p.Items...), units+p.Stats.Capacity, whole && p.Next == ""
 	}
-	st.learnScan(items)
-	return items, units, nil
+	return items, units, whole, nil
 }
 
 // partitions groups items by partition, in the order of the scan.

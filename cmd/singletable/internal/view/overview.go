@@ -203,12 +203,12 @@ func (s *state) count(f *indexFacts, l layout) {
 const uncounted = "not counted yet"
 
 // counts returns DynamoDB's own counts of items and bytes. A count is zero until DynamoDB
-// has counted: it is wrong if an item was read for which in is true, or if the table itself
-// has items and is not counted.
+// has counted. So a zero is shown only if the sample was the whole table, and no item was
+// read for which in is true.
 func (s *state) counts(items, bytes *int64, in func(table.Item) bool) (count, size string) {
 	n, b := aws.ToInt64(items), aws.ToInt64(bytes)
 	count, size = quantity.Grouped(n), sizeText(b)
-	some := n > 0 || s.seenAny(in) || aws.ToInt64(s.live.ItemCount) == 0 && s.seenAny(func(table.Item) bool { return true })
+	some := n > 0 || !s.sampledWhole() || s.seenAny(in)
 	if n == 0 && some {
 		count = uncounted
 	}

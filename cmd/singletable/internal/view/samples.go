@@ -21,6 +21,8 @@ type samples struct {
 	bytes int
 	// scanned means that a page of a scan was among what was read.
 	scanned bool
+	// whole means that the last sample was the whole table.
+	whole bool
 	// model is what was inferred from them, nil if there are more since then.
 	model *model
 }
@@ -105,6 +107,21 @@ func (s *state) learnScan(items []table.Item) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
 	s.seen.scanned = true
+}
+
+// learnSample adds a sample, which can be the whole table.
+func (s *state) learnSample(items []table.Item, whole bool) {
+	s.learnScan(items)
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	s.seen.whole = whole
+}
+
+// sampledWhole reports whether the last sample was the whole table.
+func (s *state) sampledWhole() bool {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	return s.seen.whole
 }
 
 // scanned reports whether a page of a scan was read.
