@@ -129,6 +129,7 @@ func (e *Editor) put(plan Plan, item table.Item, version types.AttributeValue) (
 			switch {
 			case version != nil:
 				plan.New[name] = version
+				plan.Differences = differences(nil, plan.New, name)
 			case revision:
 				// A writer that holds the revision of a deleted item must not meet it again.
 				plan.New[name] = &types.AttributeValueMemberS{Value: rand.Text()}

@@ -153,7 +153,7 @@ func (s *server) read(v *visit) (table.Item, error) {
 func (s *state) stored(v *visit, key keys.Key) (table.Item, error) {
 	got, err := table.Get[table.Item](v.Context(), s.table.Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
-		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. It may have been deleted since the list was read."}
+		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. If a page led here, the item was deleted since."}
 	}
 	if err != nil {
 		return nil, err

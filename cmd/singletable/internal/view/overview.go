@@ -26,7 +26,9 @@ type overview struct {
 	Omitted []string
 	// Types are the types that were seen, and Map their keys.
 	Types []typeFacts
-	Map   keyMap
+	// Untyped is the type attribute, if no item that was read has it.
+	Untyped string
+	Map     keyMap
 	// Partitions are those of a sample of so many items, which took so many units.
 	Partitions []partitionRow
 	Items      int
@@ -107,6 +109,9 @@ func (s *server) overview(v *visit) (*page, error) {
 	o.Partitions = o.Partitions[:min(len(o.Partitions), partitionsOnOverview)]
 	for _, k := range seen {
 		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items, k.Claims})
+	}
+	if !slices.ContainsFunc(seen, func(k known) bool { return k.Type != "" }) && len(seen) > 0 {
+		o.Untyped = st.schema.Type
 	}
 	return &page{Template: "overview", Title: st.schema.Name, Content: o, At: "overview"}, nil
 }

@@ -70,7 +70,7 @@ func (s *server) partition(v *visit) (*page, error) {
 		Sorted: len(l.Sort) > 0, Prefix: prefix, Descending: q.Descending,
 		Ascend: to("", prefix, ""), Descend: to("desc", prefix, ""), Action: st.root.address(st.schema.Name, "partition"),
 		WholeHref: to(order, "", ""),
-		Whole:     st.whole(l.Index), Export: exportAddress(v, st.whole(l.Index), len(read.Items)), AsQuery: st.queryAddress(l, pks, prefix),
+		Whole:     st.whole(l.Index), Export: exportAddress(v, st.whole(l.Index), len(read.Items)), AsQuery: st.queryAddress(l, pks, prefix, order),
 	}
 	if c.Sorted {
 		c.SortName, c.Text = l.Sort[0].Name, l.Sort[0].Type == types.ScalarAttributeTypeS && survives(v.Form["pk"])
@@ -106,13 +106,13 @@ func (l layout) query(pks []string) table.Query {
 	return table.Query{Index: l.Index, PK: keys.PK(pks[0])}
 }
 
-// queryAddress returns the address of the form with this query.
-func (s *state) queryAddress(l layout, pks []string, prefix string) string {
+// queryAddress returns the address of the form with this query. order is "desc" or empty.
+func (s *state) queryAddress(l layout, pks []string, prefix, order string) string {
 	op := opAny
 	if prefix != "" {
 		op = opBegins
 	}
-	return s.keyAddress("query", l, pks, "op", op, "sk", prefix)
+	return s.keyAddress("query", l, pks, "op", op, "sk", prefix, "order", order)
 }
 
 // pks returns the values of the partition key in the address.

@@ -69,16 +69,17 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 // lead to pages under the root.
 func loadTemplates(under root) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
-		"at":     func(path string) string { return string(under) + path },
-		"asset":  func(file string) string { return string(under) + "/assets/" + assetNames[file] },
-		"units":  units,
-		"spent":  func(u float64) string { return units(u) + " read " + noun(u) },
-		"wrote":  func(u float64) string { return units(u) + " write " + noun(u) },
-		"bytes":  sizeText,
-		"vector": func(bytes float64) string { return sizeText(int64(bytes)) + " of vectors" },
-		"rows":   newRowTable,
-		"took":   took,
-		"plural": quantity.Of[int],
+		"at":       func(path string) string { return string(under) + path },
+		"asset":    func(file string) string { return string(under) + "/assets/" + assetNames[file] },
+		"units":    units,
+		"spent":    func(u float64) string { return units(u) + " read " + noun(u) },
+		"wrote":    func(u float64) string { return units(u) + " write " + noun(u) },
+		"bytes":    sizeText,
+		"vector":   func(bytes float64) string { return sizeText(int64(bytes)) + " of vectors" },
+		"rows":     newRowTable,
+		"took":     took,
+		"plural":   quantity.Of[int],
+		"plural32": func(n int32, noun string) string { return quantity.Of(int(n), noun) },
 	}).ParseFS(files, "pages/layout.html", "pages/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range []string{"home", "overview", "browse", "partition", "item", "query", "similar", "cursor", "change", "create", "done", "error"} {

@@ -192,3 +192,46 @@ func TestTypeOfAnEditedItem(t *testing.T) {
 		page.id("edit").has(t, "Change the 2 items that are known together")
 	}
 }
+
+// A copy that moves is not shown with the revision from before.
+func TestPreviewOfAMovedCopy(t *testing.T) {
+	t.Parallel()
+	s := withSchema(t)
+	edit := s.get(s.at("/edit", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
+	text := strings.Replace(edit.id("text").text, "ana@example.com", "new@example.com", 1)
+	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": text})
+	review.id("h-other-1").has(t, "EMAIL#new@example.com / PROFILE is created")
+	revision := values(s.stored(anaKey), "revision")
+	if n := strings.Count(review.id("content").text, revision); n != 1 {
+		t.Errorf("the revision is shown %d times, want once, in the copy that is deleted", n)
+	}
+	s.submit(review, "confirm", "write", http.StatusOK, nil)
+}
+
+// Where no item has the type attribute, it can have another name.
+func TestNoItemHasAType(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shop(), nil).open()
+	if page := s.get(s.at(""), http.StatusOK); page.id("untyped").name != "" {
+		t.Error("an empty table has items without a type")
+	}
+	s.put(table.Item{"pk": str("A"), "sk": str("1"), "kind": str("A")})
+	page := s.get(s.at(""), http.StatusOK)
+	page.id("untyped").has(t, "entityType", "-schema")
+	page.id("cost").has(t, "1 item read")
+	s.put(table.Item{"pk": str("B"), "sk": str("1"), "entityType": str("B")})
+	if page := s.get(s.at(""), http.StatusOK); page.id("untyped").name != "" {
+		t.Error("an item has a type")
+	}
+}
+
+// The form of a query keeps the order of the partition.
+func TestOrderOfAsQuery(t *testing.T) {
+	t.Parallel()
+	s := filled(t, nil)
+	for order, first := range map[string]string{"desc": "SESSION#s-01", "": "ORDER#2024-01-11"} {
+		partition := s.get(s.at("/partition", "pk", "USER#ana", "order", order), http.StatusOK)
+		query := s.get(partition.id("as-query").attributes["href"], http.StatusOK)
+		query.id("row-0").has(t, first)
+	}
+}
