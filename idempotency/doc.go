@@ -15,7 +15,8 @@
 //		Payload: body, // []byte
 //	}, func(ctx context.Context) (idempotency.Plan[Transaction], error) {
 //		tx := newTransaction(user, body)
-//		return idempotency.Snapshot(tx, transactions.CreateOps(tx)...), nil
+//		ops := transactions.CreateOps(&tx) // which set its version or revision
+//		return idempotency.Snapshot(tx, ops...), nil
 //	})
 //
 // A repeated request gets the result of the first, with Replayed set, even if

@@ -51,11 +51,14 @@ const maxOps = 99
 //
 //   - nil and empty slices and maps
 //   - the order of a set, and how a number is written
-//   - the zone of a time and its monotonic clock
+//   - the zone of a time and its monotonic clock; with the tag option unixtime, the fraction
+//     of its second
 //   - in an interface: float64, []any and map[string]any in place of other
 //     numbers, lists and maps
 //
 // A type that marshals itself is compared by its Equal method, if it has one.
+//
+// Make the ops of an entity before its snapshot: they set its version or revision.
 func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 	return Plan[R]{ops: ops, result: result}
 }

@@ -143,7 +143,6 @@ type unkept struct {
 	Bytes   [][]byte
 	NotKept string `dynamodbav:"-"`
 	hidden  []string
-	Seconds time.Time `dynamodbav:",unixtime"`
 	Named   any       `dynamodbav:"other"`
 	List    []*unkept
 	Map     map[string]any
@@ -202,7 +201,6 @@ func TestResultsThatCannotBeReplayed(t *testing.T) {
 		"result.Bytes[]":        {Bytes: [][]byte{{2}, {1}}}, // attributevalue makes a set of it
 		"result.NotKept":        {NotKept: "secret"},
 		"result.hidden":         {hidden: []string{"secret"}},
-		"result.Seconds":        {Seconds: start.Add(1)},
 		"result.Named":          {Named: &order{ID: "secret"}},
 		"result.List[].Int.abs": {List: []*unkept{nil, {Int: big.NewInt(1)}}},
 		"result.Map[][]":        {Map: map[string]any{"x": []any{1.5, code{"secret"}}}},
@@ -248,4 +246,25 @@ type oneWay struct{}
 
 func (*oneWay) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error {
 	return errors.New("as told")
+}
+
+// A time that is stored by its second is the same after a retry: the first request gets it by
+// its second, too.
+func TestSnapshotOfTimesInSeconds(t *testing.T) {
+	t.Parallel()
+	type response struct {
+		ExpiresAt time.Time  `dynamodbav:"expiresAt,unixtime"`
+		Optional  *time.Time `dynamodbav:"optional,unixtime,omitempty"`
+	}
+	store := newStore(t, tabletest.New(t, spec, nil), nil)
+	at := time.Date(2024, 1, 15, 10, 5, 0, 123456789, time.UTC)
+	for range 2 {
+		result, err := idempotency.Do(t.Context(), store, idempotency.Request{Scope: "s", Key: "seconds", Payload: "p"},
+			func(context.Context) (idempotency.Plan[response], error) {
+				return idempotency.Snapshot(response{at, &at}), nil
+			})
+		expect.OK(t, err)
+		expect.Equal(t, "expiry", result.Value.ExpiresAt.Equal(at.Truncate(time.Second)), true)
+		expect.Equal(t, "optional", result.Value.Optional.Equal(at.Truncate(time.Second)), true)
+	}
 }

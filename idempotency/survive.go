@@ -96,8 +96,11 @@ func fieldDiffers(given, back reflect.Value, path string) string {
 			continue
 		}
 		a, b := given.Field(i), back.Field(i)
-		if f.IsExported() && a.Kind() == reflect.Slice && isSet(f) {
-			a, b = sorted(a), sorted(b)
+		if f.IsExported() && a.Kind() == reflect.Slice && has(f, "stringset", "numberset", "binaryset") {
+			a, b = sorted(a), sorted(b) // a set has no order
+		}
+		if f.IsExported() && has(f, "unixtime") && sameSecond(a, b) {
+			continue
 		}
 		if p := differs(a, b, path+"."+f.Name); p != "" {
 			return p
@@ -106,14 +109,23 @@ func fieldDiffers(given, back reflect.Value, path string) string {
 	return ""
 }
 
-// isSet reports whether a field is stored as a set, which has no order.
-func isSet(f reflect.StructField) bool {
+// has reports whether a field's tag has one of the options.
+func has(f reflect.StructField, options ...string) bool {
 	for option := range strings.SplitSeq(f.Tag.Get("dynamodbav"), ",") {
-		if option == "stringset" || option == "numberset" || option == "binaryset" {
+		if slices.Contains(options, option) {
 			return true
 		}
 	}
 	return false
+}
+
+// sameSecond reports whether two values are times in one second, all that unixtime keeps.
+func sameSecond(a, b reflect.Value) bool {
+	at := reflect.TypeFor[time.Time]()
+	if a.Kind() == reflect.Pointer && !a.IsNil() && !b.IsNil() {
+		a, b = a.Elem(), b.Elem()
+	}
+	return a.Type().ConvertibleTo(at) && a.Convert(at).Interface().(time.Time).Unix() == b.Convert(at).Interface().(time.Time).Unix()
 }
 
 // sorted returns the elements of a set in an order of their texts.

@@ -25,7 +25,8 @@ func retriedCreate(ctx context.Context, r repos, out report.Report) error {
 				ID: id, UserID: "u-456", Amount: 500, Currency: "ARS", Status: "PENDING",
 				CreatedAt: time.Date(2024, 1, 14, 9, 0, 0, 0, time.UTC),
 			}
-			return idempotency.Snapshot(t, r.transactions.CreateOps(&t)...), nil
+			ops := r.transactions.CreateOps(&t)
+			return idempotency.Snapshot(t, ops...), nil
 		})
 		if err != nil {
 			return err

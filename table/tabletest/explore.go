@@ -43,7 +43,8 @@ type Case struct {
 
 // Run is one run of a [Case].
 type Run struct {
-	// ID is different in each run. Every key of the run contains it.
+	// ID is different in each run, since all runs share the table. Make each key of the run
+	// with it, but for keys made of random values.
 	ID string
 	// Client is for Setup and the invariant. Its requests pass at once.
 	Client *dynamodb.Client
@@ -88,7 +89,7 @@ const (
 // A case that shows nothing fails too: an operation that sends no request, or one
 // that returns an error although no other runs at the same time, see [Case].Allow.
 //
-// Operations run in a bubble of [testing/synctest]. Their clock begins in 2000, and
+// Operations run in a bubble of [testing/synctest]. The clock begins in 2000, and
 // pauses between retries take no time. They must not hold a mutex during a request,
 // must return when their context ends, and must leave no goroutine behind. Apart
 // from random values they must send the same requests each time.

@@ -90,8 +90,8 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 		take := table.Update(departureKey(b.Route, b.Leaves), expression.Add(left, expression.Value(-b.Seats))).
 			If(left.GreaterThanEqual(expression.Value(b.Seats))).WithName("seats")
 		made := b
-		made.Version = 1
-		return idempotency.Snapshot(made, append(f.bookings.CreateOps(new(b)), take)...), nil
+		ops := append(f.bookings.CreateOps(&made), take)
+		return idempotency.Snapshot(made, ops...), nil
 	})
 	if op, failed := table.FailedOp(err, "seats"); failed && errors.Is(op, table.ErrConditionFailed) {
 		return b, ErrFull

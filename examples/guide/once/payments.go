@@ -79,7 +79,8 @@ func (s *Payments) Pay(ctx context.Context, of, key string, body []byte) (idempo
 		cents := expression.Name("cents")
 		take := table.Update(balanceKey(of), expression.Add(cents, expression.Value(-p.Cents))).
 			If(cents.GreaterThanEqual(expression.Value(p.Cents))).WithName("balance")
-		return idempotency.Snapshot(p, append(s.payments.CreateOps(&p), take)...), nil
+		ops := append(s.payments.CreateOps(&p), take)
+		return idempotency.Snapshot(p, ops...), nil
 	})
 	if op, failed := table.FailedOp(err, "balance"); failed && errors.Is(op, table.ErrConditionFailed) {
 		return result, ErrFunds
