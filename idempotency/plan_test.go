@@ -143,7 +143,7 @@ type unkept struct {
 	Bytes   [][]byte
 	NotKept string `dynamodbav:"-"`
 	hidden  []string
-	Named   any       `dynamodbav:"other"`
+	Named   any `dynamodbav:"other"`
 	List    []*unkept
 	Map     map[string]any
 	Func    func()
