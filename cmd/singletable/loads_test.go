@@ -35,6 +35,33 @@ func TestLoads(t *testing.T) {
 	checkPart(t, costsPage, "shards", shardTable(t))
 }
 
+// What is said to hold does in the simulation, once DynamoDB has adapted, and more does not.
+func TestLoadsHold(t *testing.T) {
+	t.Parallel()
+	for _, name := range system.Names() {
+		l := loadOf(t, filepath.Join("..", "..", "examples", name, "load.json"))
+		l.Warm = l.Quota
+		factor, first := simulate.Holds(l)
+		for times, refuses := range map[float64]bool{0.9: false, 1.3: true} {
+			share := 0.0
+			const seconds, last = 4 * 3600, 600
+			simulate.Run(l, seconds, times*factor, 1, func(s simulate.Second) {
+				if s.Second < seconds-last {
+					return
+				}
+				for i, p := range l.Patterns {
+					if slices.Contains(first.Patterns, p.Name) {
+						share = max(share, s.ByPattern[i]/(p.Rate*s.Factor))
+					}
+				}
+			})
+			if (share > 0.1) != refuses {
+				t.Errorf("%s at %g times what it holds: %g refused", name, times, share)
+			}
+		}
+	}
+}
+
 func loadOf(t *testing.T, file string) simulate.Load {
 	t.Helper()
 	text, err := os.ReadFile(file)
