@@ -40,9 +40,9 @@ func (n entityNote) Label() string {
 	case n.Whole:
 		return "Change the entity as one"
 	}
-	label := "Change the items that are known together"
+	label := "Change the known items together"
 	if n.Copies > 0 {
-		label = fmt.Sprintf("Change the %d items that are known together", n.Copies+1)
+		label = fmt.Sprintf("Change the %d known items together", n.Copies+1)
 	}
 	switch {
 	case n.Keys && n.Copies > 0:

@@ -22,7 +22,7 @@ func TestChangeAnEntity(t *testing.T) {
 	t.Parallel()
 	s := writable(t)
 	edit := s.get(s.at("/edit", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
-	edit.id("edit").has(t, "Change the 2 items that are known together", "Copies under keys that were not read stay as they are")
+	edit.id("edit").has(t, "Change the 2 known items together", "Copies under keys that were not read stay as they are")
 	text := map[string]string{"text": strings.Replace(edit.id("text").text, "Person 0", "Anna", 1)}
 	review := s.submit(edit, "edit", "show", http.StatusOK, text)
 	review.id("content").has(t, "EMAIL#ana@example.com / PROFILE changes")

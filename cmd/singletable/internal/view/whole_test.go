@@ -189,7 +189,7 @@ func TestTypeOfAnEditedItem(t *testing.T) {
 	unread := s.submit(edit, "edit", "show", http.StatusBadRequest, map[string]string{"text": text + "}"})
 	for _, page := range []element{edit, back, refused, unread} {
 		page.has(t, "Edit USER")
-		page.id("edit").has(t, "Change the 2 items that are known together")
+		page.id("edit").has(t, "Change the 2 known items together")
 	}
 }
 
