@@ -33,7 +33,7 @@ func TestMCP(t *testing.T) {
 	program.stdin, program.stdout = toServer, fromServer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- program.run(t.Context(), []string{"mcp", "-entity", "TX", "-hide", "text", file})
+		ended <- program.run(t.Context(), []string{"mcp", "-entity", "TX", file})
 		_ = fromServer.Close()
 	}()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -46,7 +46,7 @@ func TestMCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.Content[0].(*mcp.TextContent).Text
-	if out.IsError || !strings.Contains(text, "TX#2024-01-29") || !strings.Contains(text, `"amount":28`) || strings.Contains(text, `"text"`) {
+	if out.IsError || !strings.Contains(text, "TX#2024-01-29") || !strings.Contains(text, `"amount":28`) {
 		t.Error(text)
 	}
 	if err := session.Close(); err != nil {

@@ -88,6 +88,11 @@ func (s *server) tools() []tool {
 			all = append(all, s.patternTools(e, n, p)...)
 		}
 	}
+	if len(s.scope.hidden) > 0 {
+		for i := range all[2:] {
+			all[2+i].does += " It finds items that have all attributes of the key."
+		}
+	}
 	taken := map[string]bool{}
 	for i := range all {
 		begin := shortened(all[i].name)
