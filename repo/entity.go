@@ -50,7 +50,8 @@ type Entity[T any] struct {
 	// are read.
 	Type string
 
-	// Key gives the key of the entity's item.
+	// Key gives the key of the entity's item. It must not read fields that are stored under
+	// the names of the table's key attributes: they have the key of the item that was read.
 	Key func(T) keys.Key
 	// Indexes returns that item's keys in indexes. An index whose keys have several
 	// attributes ([schema.Index].PKs) is not among them: an entity is in it if T has
