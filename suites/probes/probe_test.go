@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -161,9 +162,10 @@ func (p probe) run(t *testing.T, s schema.Table) {
 	}
 }
 
-// service responds to every request as AWS did.
+// service responds to every request as AWS did. Large batches send several at once.
 type service struct {
 	response response
+	mu       sync.Mutex
 	requests []string
 	bytes    int // of the largest request
 }
@@ -186,13 +188,14 @@ func (s *service) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bytes = max(s.bytes, len(body))
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	request, err := text(body)
 	if err != nil {
 		return nil, err
 	}
-	s.requests = append(s.requests, operation+" "+request)
+	s.mu.Lock()
+	s.bytes, s.requests = max(s.bytes, len(body)), append(s.requests, operation+" "+request)
+	s.mu.Unlock()
 	status, out := http.StatusOK, []byte(s.response.body)
 	if s.response.code != "" {
 		status = http.StatusBadRequest
