@@ -37,7 +37,7 @@ type VectorIndex struct {
 	// Filters are attributes whose values a search can ask for: 18 at most. An item
 	// without one of them is in the index, and matches no value of it.
 	Filters []Attribute `json:"filters,omitempty"`
-	// Projection says which attributes a search returns; all by default, but for the
+	// Projection says which attributes a search returns; all by default, except for the
 	// vector. The keys of the table, Partition and Filters are always among them.
 	Projection types.ProjectionType `json:"projection,omitzero"`
 	// Include names the attributes that an INCLUDE projection holds in addition.

@@ -35,7 +35,7 @@ type Search struct {
 	// Filter are the values that attributes must have, by their names, written as Partition
 	// is. They are among the index's Filters.
 	Filter map[string]string
-	// Project names the attributes to return; all that the index holds by default, but for
+	// Project names the attributes to return; all that the index holds by default, except for
 	// the vector. Keys, type, expiry, and what the search is for are always returned.
 	Project []string
 }

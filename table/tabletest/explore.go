@@ -44,7 +44,7 @@ type Case struct {
 // Run is one run of a [Case].
 type Run struct {
 	// ID is different in each run, since all runs share the table. Make each key of the run
-	// with it, but for keys made of random values.
+	// with it, except for keys made of random values.
 	ID string
 	// Client is for Setup and the invariant. Its requests pass at once.
 	Client *dynamodb.Client

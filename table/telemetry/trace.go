@@ -44,7 +44,7 @@ const (
 // 2 MB.
 //
 // A trace has no partition keys. It has the first 64 bits of their HMAC-SHA-256, under
-// a random secret that each Trace makes and never writes. So nobody who has the file
+// a random secret that each Trace makes and never writes. So no reader of the file
 // can find out whether a known key is in it, and the same key has different hashes
 // in two traces. The file does show how often each hash was requested and when, and
 // the names of indexes and access patterns.
