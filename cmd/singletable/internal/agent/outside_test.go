@@ -131,6 +131,13 @@ func TestHiddenAttributesCannotBeGuessed(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("%q", names)
 	}
+	tools, err := s.ListTools(t.Context(), nil)
+	ok(t, err)
+	for _, tool := range tools.Tools[2:] {
+		if !strings.HasSuffix(tool.Description, "It finds items that have all attributes of the key.") {
+			t.Errorf("%s: %s", tool.Name, tool.Description)
+		}
+	}
 	got := s.call(t, "list_USER_by_tenant", map[string]any{"tenant": "acme"})
 	if len(got.StoredData) != 1 || strings.Contains(got.text, "zoe") {
 		t.Errorf("%s", got.text)

@@ -88,11 +88,6 @@ func (s *server) tools() []tool {
 			all = append(all, s.patternTools(e, n, p)...)
 		}
 	}
-	if len(s.scope.hidden) > 0 {
-		for i := range all[2:] {
-			all[2+i].does += " It finds items that have all attributes of the key."
-		}
-	}
 	taken := map[string]bool{}
 	for i := range all {
 		begin := shortened(all[i].name)
@@ -173,6 +168,10 @@ func (s *server) places() map[string]types.ScalarAttributeType {
 // attributes of its key, and one for each partition that lists it. Text that varies and is no
 // attribute cannot be asked for, and what is hidden neither.
 func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) (all []tool) {
+	proof := ""
+	if len(s.scope.hidden) > 0 { // see [server.has]
+		proof = " It finds items that have all attributes of the key."
+	}
 	if s.askable(p.PK) && s.askable(p.SK) {
 		of := "The entity " + e.Type
 		if n > 0 {
@@ -180,7 +179,7 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 		}
 		names := inOrder(placeholders(p.PK), placeholders(p.SK))
 		all = append(all, tool{
-			"get_" + word(e.Type) + by(names), fmt.Sprintf("%s: reads the item under %s.", of, shown(p)), attributeInputs(names, names),
+			"get_" + word(e.Type) + by(names), fmt.Sprintf("%s: reads the item under %s.%s", of, shown(p), proof), attributeInputs(names),
 			func(ctx context.Context, a arguments) (result, error) {
 				return s.getBy(ctx, asked{entity: e.Type, pattern: p}, a)
 			},
@@ -200,14 +199,14 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 		if index != "" {
 			where = "index " + index
 		}
-		inputs := attributeInputs(names, names)
+		inputs := attributeInputs(names)
 		if first, _ := l.ranged(); first != "" && sort == types.ScalarAttributeTypeS && !slices.Contains(s.scope.hidden, first) {
 			inputs = append(inputs,
 				input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
 				input{name: "to", does: "greatest " + first + ", or how it begins"})
 		}
 		all = append(all, tool{
-			"list_" + word(e.Type) + by(names) + inIndex(index), fmt.Sprintf("The entity %s: lists those under %s, in %s.", e.Type, shown(l.pattern), where),
+			"list_" + word(e.Type) + by(names) + inIndex(index), fmt.Sprintf("The entity %s: lists those under %s, in %s.%s", e.Type, shown(l.pattern), where, proof),
 			slices.Concat(inputs, pageInputs()),
 			func(ctx context.Context, a arguments) (result, error) { return s.list(ctx, l, a) },
 		})
@@ -229,9 +228,9 @@ func (s *server) provable(pattern string) bool {
 	return len(s.scope.hidden) == 0 || !slices.ContainsFunc(placeholders(pattern), isNumber)
 }
 
-func attributeInputs(names, required []string) (all []input) {
+func attributeInputs(names []string) (all []input) {
 	for _, name := range names {
-		all = append(all, input{name: argumentOf(name), does: "attribute of the key", required: slices.Contains(required, name)})
+		all = append(all, input{name: argumentOf(name), does: "attribute of the key", required: true})
 	}
 	return all
 }

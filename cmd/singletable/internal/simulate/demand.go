@@ -88,7 +88,6 @@ func (u Units) add(other Units, times float64) Units {
 // hotKey is a partition key that is looked at by itself.
 type hotKey struct {
 	kind  int // of the place
-	rank  int // from 0, the most asked for
 	share float64
 	at    float64 // its hash, from 0 to 1
 }
@@ -107,7 +106,7 @@ func hotKeys(kind int, name string, k Keys, random *rand.Rand) (hot []hotKey, re
 		for shard := range k.Shards {
 			h := fnv.New64a()
 			h.Write([]byte(name + "#" + strconv.Itoa(rank) + "#" + strconv.Itoa(shard) + "#" + strconv.FormatUint(random.Uint64(), 36)))
-			hot = append(hot, hotKey{kind, rank, share, float64(h.Sum64()>>11) / (1 << 53)})
+			hot = append(hot, hotKey{kind, share, float64(h.Sum64()>>11) / (1 << 53)})
 			rest -= share
 		}
 	}

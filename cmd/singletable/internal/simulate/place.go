@@ -37,7 +37,6 @@ const maxParts = 20_000
 
 // place is the table or an index in the simulation.
 type place struct {
-	name   string
 	kinds  []string
 	keys   []Keys
 	asked  []kindUnits // of each kind, at factor 1
@@ -57,7 +56,7 @@ type place struct {
 }
 
 func newPlace(l Load, d demand, storedGB float64, random *rand.Rand) *place {
-	p := &place{name: d.place, quota: l.Quota, random: random, due: -1, provisioned: l.Provisioned, warm: l.Warm}
+	p := &place{quota: l.Quota, random: random, due: -1, provisioned: l.Provisioned, warm: l.Warm}
 	names, of := d.kinds()
 	for i, name := range names {
 		hot, rest := hotKeys(i, d.place+" "+name, l.Keys[name], random)
