@@ -130,6 +130,15 @@ func (b tab) open(t *testing.T, address string) {
 	b.do(t, chromedp.Navigate(address))
 }
 
+// follow clicks on a link or a button that leads to another page, and waits for it.
+func (b tab) follow(t *testing.T, selector string) {
+	t.Helper()
+	b.do(t, chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := chromedp.RunResponse(ctx, chromedp.Click(selector, chromedp.ByQuery))
+		return err
+	}))
+}
+
 // press sends a key to what has the focus. A page can keep its text from being typed.
 func (b tab) press(t *testing.T, key string) {
 	t.Helper()
