@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,6 +153,79 @@ func TestLibraryImports(t *testing.T) {
 	}
 	if own < len(library) {
 		t.Errorf("%d packages were looked at", own)
+	}
+}
+
+// TestPictureOfPackages compares the arrows in CONTRIBUTING.md with the imports of the
+// library's packages: each import is a way along arrows, and no arrow is left out or
+// repeats a way.
+func TestPictureOfPackages(t *testing.T) {
+	t.Parallel()
+	type pair struct{ from, to string }
+	imports := map[pair]bool{}
+	decoder := json.NewDecoder(bytes.NewReader(golang(t, "list", "-json=ImportPath,Imports", "./...")))
+	drawn := func(path string) (string, bool) {
+		name := strings.TrimPrefix(path, module+"/")
+		return name, name != path && !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "suites/")
+	}
+	for decoder.More() {
+		var p listed
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		from, ok := drawn(p.ImportPath)
+		for _, path := range p.Imports {
+			if to, also := drawn(path); ok && also {
+				imports[pair{from, to}] = true
+			}
+		}
+	}
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, picture, _ := strings.Cut(string(text), "flowchart TD\n")
+	picture, _, _ = strings.Cut(picture, "```")
+	arrows := map[pair]bool{}
+	titles := map[string]string{}
+	for line := range strings.Lines(picture) {
+		from, to, _ := strings.Cut(strings.TrimSpace(line), " --> ")
+		if id, title, ok := strings.Cut(from, `["`); ok {
+			titles[id] = strings.TrimSuffix(title, `"]`)
+			from = id
+		}
+		if title := titles[from]; title != "" {
+			from = title
+		}
+		for _, to := range strings.Split(to, " & ") {
+			arrows[pair{from, to}] = true
+		}
+	}
+	// A way of two arrows or more makes an arrow between its ends needless.
+	want := maps.Clone(imports)
+	for grown := true; grown; {
+		grown = false
+		for a := range imports {
+			for b := range imports {
+				if a.to != b.from {
+					continue
+				}
+				delete(want, pair{a.from, b.to})
+				if !imports[pair{a.from, b.to}] {
+					imports[pair{a.from, b.to}], grown = true, true
+				}
+			}
+		}
+	}
+	for p := range want {
+		if !arrows[p] {
+			t.Errorf("the picture has no arrow from %s to %s", p.from, p.to)
+		}
+	}
+	for p := range arrows {
+		if !want[p] {
+			t.Errorf("the arrow from %s to %s is no import, or one that others lead to", p.from, p.to)
+		}
 	}
 }
 
