@@ -56,7 +56,7 @@ func TestAPostIsDoneOnce(t *testing.T) {
 		first[request] = responses[0]
 		if bodies[1] != "" {
 			status, body := a.doWith(t, key.Clone(), "ana", request, bodies[1])
-			check.Equal(t, request, fmt.Sprint(status, strings.Contains(body, "idempotency_key_reused")), "409 true")
+			check.Equal(t, request, fmt.Sprint(status, strings.Contains(body, "idempotency_key_reused")), "422 true")
 		}
 	}
 	check.Equal(t, "views", a.is(t, http.StatusOK, "bob", "GET /posts/"+w.post+"/views", ""), "{\"views\":1}\n")

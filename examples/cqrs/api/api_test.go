@@ -93,7 +93,7 @@ func TestARepeatedRequestHasItsFirstResponse(t *testing.T) {
 	first := ana.is(t, http.StatusOK, "/records", lamp)
 	a.as(t, "ACME", "bob").is(t, http.StatusOK, "/records", lamp45)
 	check.Equal(t, "again", ana.is(t, http.StatusOK, "/records", lamp), first)
-	check.Equal(t, "reused", decode(t, ana.is(t, http.StatusConflict, "/records", lamp45)).Error.Code, "idempotency_key_reused")
+	check.Equal(t, "reused", decode(t, ana.is(t, http.StatusUnprocessableEntity, "/records", lamp45)).Error.Code, "idempotency_key_reused")
 	check.Equal(t, "without key", decode(t, a.as(t, "ACME", "ana").is(t, http.StatusConflict, "/records", lamp)).Error.Code, "version_conflict")
 	check.Equal(t, "of another user", decode(t, a.as(t, "ACME", "bob").with("Idempotency-Key", "k-1").is(t, http.StatusConflict, "/records", lamp)).Error.Code, "version_conflict")
 	command := decode(t, ana.is(t, http.StatusOK, "/record/commands"+ofLamp, "")).Items[1]

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+
+	"github.com/singletable/singletable/keys"
 )
 
 // Failure is an error as a client gets to see it.
@@ -15,20 +17,35 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
 
-// Known is an error that a client can do something about. Get one from [On] or [Later].
+// Known is an error that a client can do something about. Get one from [On], [OnKey] or
+// [Later].
 type Known struct {
-	err     error
+	is      func(error) bool
 	failure Failure
 }
 
 // On returns an error with its failure. An empty message is the text of the error.
 func On(err error, status int, code, message string) Known {
-	return Known{err, Failure{status, code, cmp.Or(message, err.Error())}}
+	return Known{matches(err), Failure{status, code, cmp.Or(message, err.Error())}}
+}
+
+// OnKey returns the failure of an id that cannot be in a key: it is empty, too long or
+// not text. Any other invalid call is a fault of the service.
+func OnKey(status int, code, message string) Known {
+	invalid := func(err error) bool {
+		_, ok := errors.AsType[*keys.Error](err)
+		return ok
+	}
+	return Known{invalid, Failure{status, code, message}}
 }
 
 // Later returns an error that may not last: a 503 with the message Again of the [Server].
 func Later(err error) Known {
-	return Known{err, Failure{Status: http.StatusServiceUnavailable, Code: "unavailable"}}
+	return Known{matches(err), Failure{Status: http.StatusServiceUnavailable, Code: "unavailable"}}
+}
+
+func matches(known error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, known) }
 }
 
 // The errors of a caller who may not do what a request asks for.

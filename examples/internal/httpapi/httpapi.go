@@ -143,7 +143,7 @@ func (s Server) failureOf(err error) *Failure {
 		}
 	}
 	for _, k := range s.Known {
-		if errors.Is(err, k.err) {
+		if k.is(err) {
 			return s.again(k.failure)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 func Library() []Known {
 	return []Known{
 		On(paginate.ErrInvalidCursor, http.StatusBadRequest, "invalid_cursor", "lastKey is not one that this list has given out to you; start again without it"),
-		On(idempotency.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
+		On(idempotency.ErrPayloadMismatch, http.StatusUnprocessableEntity, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
 		On(idempotency.ErrInvalidRequest, http.StatusBadRequest, "invalid_idempotency_key", "an Idempotency-Key has 1 to 255 bytes of text"),
 		On(table.ErrTooLarge, http.StatusRequestEntityTooLarge, "too_large", "this is too large"),
-		On(table.ErrInvalid, http.StatusBadRequest, "invalid", "a name, an id or a path is empty, too long or not text"),
+		OnKey(http.StatusBadRequest, "invalid", "a name, an id or a path is empty, too long or not text"),
 		On(table.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),
 		On(table.ErrWrongType, http.StatusNotFound, "not_found", "there is nothing here"),
 		On(table.ErrExists, http.StatusConflict, "exists", "this exists already"),

@@ -8,9 +8,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/idempotency"
-	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
-	"github.com/singletable/singletable/table"
 )
 
 // failures is the one place that says which error is which status. The shop's own come
@@ -39,8 +37,7 @@ var failures = slices.Concat(httpapi.Access(), []httpapi.Known{
 
 	httpapi.On(paginate.ErrInvalidCursor, http.StatusBadRequest, "invalid_cursor", "lastKey is not one that this list has given out to you; start again without it"),
 	httpapi.On(idempotency.ErrInvalidRequest, http.StatusBadRequest, "invalid_idempotency_key", "the Idempotency-Key is too long or not text"),
-	httpapi.On(keys.ErrInvalid, http.StatusNotFound, "not_found", "there is nothing here"),
-	httpapi.On(table.ErrConflict, http.StatusConflict, "conflict", "this was changed at the same time; look at it and try again"),
+	httpapi.OnKey(http.StatusNotFound, "not_found", "there is nothing here"),
 }, httpapi.Library())
 
 const again = "try again in a moment; repeat an order with the same Idempotency-Key"
