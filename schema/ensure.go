@@ -42,8 +42,8 @@ const shownTime = 10 * time.Second
 // these indexes are active, and [Table.Verify] finds no difference.
 //
 // A vector index that is active may not take searches yet, so Ensure ends with a search of
-// each, for which the client has SearchVectors, as a *[dynamodb.Client], and the permission
-// for it. A client without the method is not asked.
+// each. It needs the permission for that, and a client that has SearchVectors, such as a
+// *[dynamodb.Client]. Another client is not asked.
 //
 // It drops nothing. If one difference is among [Plan].Manual, such as another view
 // of the stream, Ensure changes nothing and returns [ErrMismatch].

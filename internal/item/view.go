@@ -27,6 +27,6 @@ type View struct {
 	Part func(v any) error
 	// Copy reports whether a value that was read under a key is of a copy that is less than
 	// the entity, and so a part, too. stored returns the item that the value was made of. Nil
-	// means that there is none.
+	// means that no value is.
 	Copy func(v any, stored func() map[string]types.AttributeValue, pk, sk string) bool
 }

@@ -239,7 +239,7 @@ func (m *Model) create(ctx context.Context, projection string) error {
 	)
 }
 
-// others returns the projections but for one, or [ErrReplaced] if it is gone.
+// others returns the other projections, or [ErrReplaced] if it is gone.
 func others(ctx context.Context, tx *sql.Tx, projection string) ([]string, error) {
 	names, err := projections(ctx, tx)
 	if err != nil {

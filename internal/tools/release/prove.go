@@ -18,7 +18,7 @@ type release struct {
 	// copies are the arguments with which a released command writes a module into the
 	// directory copied, for that of [mod.copied].
 	copies []string
-	// env is the environment of a user who has none of the modules.
+	// env is the environment of a user without the modules.
 	env []string
 }
 

@@ -34,7 +34,7 @@ func (s Source) Copy(ctx context.Context, system, dir, modulePath string) (files
 	if err != nil {
 		return 0, err
 	}
-	unfinished, err := beside(dir)
+	unfinished, err := onSameDisk(dir)
 	if err != nil {
 		return 0, err
 	}
@@ -55,9 +55,9 @@ func (s Source) Copy(ctx context.Context, system, dir, modulePath string) (files
 	return len(all), place(made, dir)
 }
 
-// beside makes a directory for what becomes a directory, on the same file system: in it, if
+// onSameDisk makes a directory for what becomes a directory, on the same file system: in it, if
 // it is there.
-func beside(dir string) (string, error) {
+func onSameDisk(dir string) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return os.MkdirTemp(dir, ".unfinished-*")
 	}

@@ -64,7 +64,7 @@ func (s *state) link(k keys.Key, now time.Time) link {
 type owner struct {
 	link
 	Type chip
-	// Stored is the type of the item that is stored there, nil if there is none.
+	// Stored is the type of the item that is stored there, nil for a key without an item.
 	Stored *chip
 	Other  bool // It is another type than that of the owner.
 }
