@@ -83,7 +83,7 @@ func checkWorkspace(fsys fs.FS, all []mod) error {
 	return err
 }
 
-var versions = regexp.MustCompile(`\bv\d+\.\d+\.\d+\b`)
+var versions = regexp.MustCompile(`\bv\d+\.\d+\.\d+(-rc\.\d+)?\b`)
 
 // checkPage reports tags that have no row in the table of VERSIONING.md, or are not in
 // the command that pushes them. The page may still name an earlier version.

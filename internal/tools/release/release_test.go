@@ -121,7 +121,11 @@ func TestProve(t *testing.T) {
 		change map[string]string // files; those without content are missing
 		want   string
 	}{
-		"no mistake":                   {},
+		"no mistake": {},
+		"release candidate": {map[string]string{
+			"cmd/tool/go.mod": replace("v0.1.0", "v0.1.0-rc.1").Replace(toolMod),
+			"VERSIONING.md":   replace("v0.0.9", "v0.1.0-rc.0").Replace(versioning),
+		}, ""},
 		"name":                         {map[string]string{"a/testdata/nul": "x"}, `"nul" disallowed`},
 		"name in an unreleased module": {map[string]string{"internal/bench/aux.go": "package bench\n"}, `"aux" disallowed`},
 		"replace": {
