@@ -53,7 +53,8 @@
 //
 //	func main() {
 //		type Notice struct{ User, ID, Text, Revision string }
-//		ctx, key := context.Background(), func(n Notice) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Notif.SK(keys.Str(n.ID))} }
+//		ctx := context.Background()
+//		key := func(n Notice) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Notif.SK(keys.Str(n.ID))} }
 //		engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 //		check(err)
 //		defer engine.Close()
@@ -126,4 +127,27 @@
 // Do not use it if the access patterns are not known yet, or need joins or ad
 // hoc queries. If the entities have nothing to do with each other, a table each
 // is simpler. For one table with one kind of item, the SDK alone is enough.
+//
+// [backfill.Job]: https://pkg.go.dev/github.com/singletable/singletable/backfill#Job
+// [idempotency.Request]: https://pkg.go.dev/github.com/singletable/singletable/idempotency#Request
+// [keys.Key]: https://pkg.go.dev/github.com/singletable/singletable/keys#Key
+// [paginate.Codec]: https://pkg.go.dev/github.com/singletable/singletable/paginate#Codec
+// [repo.Entity]: https://pkg.go.dev/github.com/singletable/singletable/repo#Entity
+// [repo.Repo]: https://pkg.go.dev/github.com/singletable/singletable/repo#Repo
+// [repo.Repo.Update]: https://pkg.go.dev/github.com/singletable/singletable/repo#Repo.Update
+// [repo.Upgrade]: https://pkg.go.dev/github.com/singletable/singletable/repo#Upgrade
+// [schema.Table]: https://pkg.go.dev/github.com/singletable/singletable/schema#Table
+// [shard.Index]: https://pkg.go.dev/github.com/singletable/singletable/shard#Index
+// [shard.Reader]: https://pkg.go.dev/github.com/singletable/singletable/shard#Reader
+// [stream.Change]: https://pkg.go.dev/github.com/singletable/singletable/stream#Change
+// [stream.Router]: https://pkg.go.dev/github.com/singletable/singletable/stream#Router
+// [table.Classify]: https://pkg.go.dev/github.com/singletable/singletable/table#Classify
+// [table.ErrOutcomeUnknown]: https://pkg.go.dev/github.com/singletable/singletable/table#ErrOutcomeUnknown
+// [table.ErrStale]: https://pkg.go.dev/github.com/singletable/singletable/table#ErrStale
+// [table.Op]: https://pkg.go.dev/github.com/singletable/singletable/table#Op
+// [table.Page]: https://pkg.go.dev/github.com/singletable/singletable/table#Page
+// [table.Stats]: https://pkg.go.dev/github.com/singletable/singletable/table#Stats
+// [table.Table]: https://pkg.go.dev/github.com/singletable/singletable/table#Table
+// [table.Table.Transact]: https://pkg.go.dev/github.com/singletable/singletable/table#Table.Transact
+// [table.Update]: https://pkg.go.dev/github.com/singletable/singletable/table#Update
 package singletable

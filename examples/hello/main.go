@@ -15,7 +15,8 @@ import (
 
 func main() {
 	type Notice struct{ User, ID, Text, Revision string }
-	ctx, key := context.Background(), func(n Notice) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Notif.SK(keys.Str(n.ID))} }
+	ctx := context.Background()
+	key := func(n Notice) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Notif.SK(keys.Str(n.ID))} }
 	engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 	check(err)
 	defer engine.Close()
