@@ -37,8 +37,6 @@ type Parser struct {
 	// that is left for lists of strings. It is given up with each chunk, so that a
 	// list keeps the strings of few chunks in use.
 	strings, lists []string
-	// floats is where the elements of a vector are collected.
-	floats []float64
 	// long means that one of strings does not share memory.
 	long bool
 	// names remembers which attribute belongs to which field.

@@ -1,6 +1,7 @@
 package item
 
 import (
+	"bytes"
 	"math"
 	"reflect"
 	"strconv"
@@ -62,14 +63,20 @@ func (p *plan) isVector() bool {
 
 // vector reads a list of numbers into a slice of plain floats.
 func (p *plan) vector(r *Parser, v reflect.Value) verdict {
-	verdict := fits
-	r.floats = r.floats[:0]
+	if p.typ.Elem() == float32Type {
+		return floats[float32](r, v, math.MaxFloat32)
+	}
+	return floats[float64](r, v, math.MaxFloat64)
+}
+
+func floats[F float32 | float64](r *Parser, v reflect.Value, greatest float64) verdict {
+	verdict, all := fits, make([]F, 0, r.numbers())
 	ok := r.Array(func(int) bool {
 		switch r.kind() {
 		case N:
 		case NULL:
 			_, ok := r.bool()
-			r.floats = append(r.floats, 0)
+			all = append(all, 0)
 			return ok && r.is('}')
 		default:
 			verdict = misfit
@@ -84,11 +91,11 @@ func (p *plan) vector(r *Parser, v reflect.Value) verdict {
 		if !exact {
 			f, err = strconv.ParseFloat(string(digits), 64)
 		}
-		if err != nil || !plain || p.typ.Elem() == float32Type && math.Abs(f) > math.MaxFloat32 {
+		if err != nil || !plain || math.Abs(f) > greatest {
 			verdict = misfit
 			return false
 		}
-		r.floats = append(r.floats, f)
+		all = append(all, F(f))
 		return r.is('}')
 	})
 	switch {
@@ -97,16 +104,14 @@ func (p *plan) vector(r *Parser, v reflect.Value) verdict {
 	case !ok:
 		return broken
 	}
-	if p.typ.Elem() == float64Type {
-		v.Set(reflect.ValueOf(append([]float64{}, r.floats...)).Convert(p.typ))
-		return fits
-	}
-	all := make([]float32, len(r.floats))
-	for i, f := range r.floats {
-		all[i] = float32(f)
-	}
-	v.Set(reflect.ValueOf(all).Convert(p.typ))
+	v.Set(reflect.ValueOf(all).Convert(v.Type()))
 	return fits
+}
+
+// numbers returns how many numbers a list has that begins here, if it has nothing else.
+func (r *Parser) numbers() int {
+	list, _, _ := bytes.Cut(r.data[r.pos:], []byte{']'})
+	return min(bytes.Count(list, []byte{'{'}), len(list)/len(`{"N":"1"}`))
 }
 
 // shortFloat parses what most elements of vectors look like: digits with a point in between,
