@@ -20,8 +20,9 @@ const simulateHelp = `Usage: singletable simulate [flags] LOAD.json
 
 Simulate says what a table's design does at a load: at which factor of today's load which
 key of which index is refused first, and why; how many requests are refused over time; and
-what a month costs, by access pattern and by index, with other designs next to it. It talks
-to nothing and takes seconds.
+what a month costs, by access pattern and by index, with other designs next to it. If the
+load has the handlers of the table's stream, it says which of them falls behind first, how
+old records become, and when they are lost. It talks to nothing and takes seconds.
 
 The load is a JSON file with the kinds of partition keys and the access patterns:
 
@@ -37,7 +38,8 @@ The load is a JSON file with the kinds of partition keys and the access patterns
          "indexes": [{"in": "GSI1", "keys": "all"}]}]},
       {"name": "payments of a user", "rate": 200, "requests": [
         {"op": "query", "keys": "user", "items": 20, "bytes": 600}]}
-    ]
+    ],
+    "handlers": [{"name": "notify", "perRecord": 0.02, "batchSize": 100, "parallel": 2}]
   }
 
 The page docs/simulate.md of the library lists all members, and the rules of the model. A

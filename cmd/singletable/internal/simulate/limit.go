@@ -113,6 +113,11 @@ func (l Load) parts(d demand, keys string, write bool) (names []string) {
 			units[u.pattern] += u.rate * of(u.units, write)
 		}
 	}
+	return l.greatest(units)
+}
+
+// greatest returns the patterns that have a part, the greatest one first.
+func (l Load) greatest(units []float64) (names []string) {
 	order := make([]int, len(units))
 	for i := range order {
 		order[i] = i

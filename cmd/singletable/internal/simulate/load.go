@@ -9,6 +9,9 @@
 // is a second. Each rule names its source where it stands; what AWS does not document is in
 // [Assumptions], with the range that the results should be tried for.
 //
+// Writes are records of the table's stream, which has a shard for each partition. Each
+// [Handler] has the records of a shard that wait for it.
+//
 // It does not model retries, global tables, DAX, the time a request takes, or other tables of
 // the account.
 //
@@ -20,9 +23,12 @@
 //	trace.go   what a running service did
 //	measure.go the load that this makes
 //	place.go   the partitions of the table or an index
+//	backlog.go the records that wait for a handler
 //	run.go     the steps
 //	limit.go   what is refused first, without steps
+//	handler.go who handles the stream, and falls behind first
 //	price.go   dollars a month
+//	handled.go what is said of a handler
 //	report.go  the results as text
 //	page.go    and as a page with plots
 package simulate
@@ -57,6 +63,8 @@ type Load struct {
 	Keys map[string]Keys `json:"keys"`
 	// Patterns are what the application does.
 	Patterns []Pattern `json:"patterns"`
+	// Handlers handle the records of the table's stream.
+	Handlers []Handler `json:"handlers,omitempty"`
 	// Shape is how the load changes in the time that is simulated: by default it is the same.
 	Shape []Point `json:"shape,omitempty"`
 	// Assumptions are what AWS does not document.
@@ -101,7 +109,8 @@ type Pattern struct {
 
 // Request is a request of a pattern, or an item of a transaction.
 type Request struct {
-	// Op is get, query, write (put, create, update or delete), or check, of a transaction.
+	// Op is get, query, write (put, create, update or delete), check, of a transaction, or
+	// expire, where DynamoDB deletes an item by its TTL, for nothing.
 	Op string `json:"op"`
 	// Keys is the kind of the partition key, and In the index; the table by default.
 	Keys string `json:"keys"`
@@ -117,6 +126,9 @@ type Request struct {
 	Transaction bool `json:"transaction,omitzero"`
 	// Times is how often it is sent for one time that the pattern happens; 1 by default.
 	Times float64 `json:"times,omitzero"`
+	// Unchanged is the share of the writes that change nothing, and so write no record of the
+	// stream.
+	Unchanged float64 `json:"unchanged,omitzero"`
 	// Indexes are the writes of indexes that a write causes.
 	Indexes []IndexWrite `json:"indexes,omitempty"`
 }
@@ -146,6 +158,9 @@ type Assumptions struct {
 	// peak: 1,800 by default, and 300 to 1,800 should be tried. AWS says that requests can be
 	// refused beyond twice the peak within 30 minutes.
 	GrowAfter int `json:"growAfter,omitzero"`
+	// Polls is how many GetRecords a function sends in a second for a shard: 4 by default, and 1
+	// to 10 should be tried. AWS calls 4 the base rate.
+	Polls int `json:"polls,omitzero"`
 }
 
 const (
@@ -153,6 +168,8 @@ const (
 	spread  = "spread"
 	growing = "growing"
 	oneItem = "one"
+	// expire is an op of a request.
+	expire = "expire"
 )
 
 // What a new on-demand table takes at once. AWS: "Understanding DynamoDB warm throughput",
@@ -208,14 +225,15 @@ func (l *Load) complete() error {
 	set(&l.Quota.Write, defaultQuota)
 	set(&l.Assumptions.SplitAfter, 300)
 	set(&l.Assumptions.GrowAfter, 1800)
+	set(&l.Assumptions.Polls, 4)
 	if !isName(l.Name) {
 		bad("name: is empty, or not printable")
 	}
 	if len(l.Keys) > maxKeys || len(l.Patterns) > maxPatterns {
 		bad("keys, patterns: at most %d and %d have a place", maxKeys, maxPatterns)
 	}
-	if a := l.Assumptions; a.SplitAfter < 1 || a.GrowAfter < 1 {
-		bad("assumptions: seconds must be above 0")
+	if a := l.Assumptions; a.SplitAfter < 1 || a.GrowAfter < 1 || a.Polls < 1 || a.Polls > maxPolls {
+		bad("assumptions: seconds must be above 0, and polls 1 to %d", maxPolls)
 	}
 	for name, u := range map[string]Units{"provisioned": l.Provisioned, "warm": l.Warm, "quota": l.Quota} {
 		if !within(u.Read, maxUnits) || !within(u.Write, maxUnits) {
@@ -229,6 +247,7 @@ func (l *Load) complete() error {
 		bad("provisioned: needs read and write units")
 	}
 	l.completeKeys(bad)
+	l.completeHandlers(bad)
 	if len(l.Patterns) == 0 {
 		bad("patterns: there are none")
 	}
@@ -286,7 +305,8 @@ const (
 	maxKeys     = 200
 	maxPatterns = 1000
 	// maxHot bounds the hot keys of one kind. The load of the others is even to some permille.
-	maxHot = 512
+	maxHot   = 512
+	maxPolls = 1000
 )
 
 func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
@@ -299,9 +319,10 @@ func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
 		set(&r.Items, 1)
 		set(&r.Times, 1)
 		where := fmt.Sprintf("%s.requests[%d]", at, i)
-		if !slices.Contains([]string{"get", "query", "write", "check"}, r.Op) {
-			bad("%s.op: %q is not get, query, write or check", where, r.Op)
+		if !slices.Contains([]string{"get", "query", "write", "check", expire}, r.Op) {
+			bad("%s.op: %q is not get, query, write, check or expire", where, r.Op)
 		}
+		r.checkRecords(where, bad)
 		if _, ok := l.Keys[r.Keys]; !ok {
 			bad("%s.keys: there are no keys %q", where, r.Keys)
 		}
@@ -318,6 +339,16 @@ func (p *Pattern) complete(l *Load, at string, bad func(string, ...any)) {
 			bad("%s: an index takes queries, and writes have indexes", where)
 		}
 		r.completeIndexes(l, where, bad)
+	}
+}
+
+// checkRecords checks what a request writes into the stream.
+func (r *Request) checkRecords(where string, bad func(string, ...any)) {
+	if r.Op == expire && (r.Units > 0 || r.Transaction) {
+		bad("%s: an expiry is in no transaction, and takes no units", where)
+	}
+	if !within(r.Unchanged, 1) || r.Op != "write" && r.Unchanged > 0 {
+		bad("%s.unchanged: is a share of writes", where)
 	}
 }
 

@@ -23,7 +23,7 @@ type plot struct {
 	Line              string // of an SVG path, 800 wide and 160 high
 }
 
-// plots returns those of the page: each access pattern that was refused has one.
+// plots returns those of the page: each access pattern that was refused has one, and each handler.
 func (r Report) plots() []plot {
 	all := []plot{
 		r.plot("refused requests of patterns, a second", func(s Second) float64 { return s.Refused }),
@@ -37,6 +37,9 @@ func (r Report) plots() []plot {
 		if p.Most != "0" {
 			all = append(all, p)
 		}
+	}
+	for i, h := range r.Load.Handlers {
+		all = append(all, r.plot("the oldest record that waits for "+h.Name+", in seconds", func(s Second) float64 { return s.Handlers[i].Oldest }))
 	}
 	return all
 }

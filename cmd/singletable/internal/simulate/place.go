@@ -28,6 +28,10 @@ type partition struct {
 	pieces int
 	// over is for how many seconds it was over its limits.
 	over int
+	// shard is the number of its shard of the stream. accepted is what it took of writes in the
+	// last second, as a part of what it is asked for on average.
+	shard    int
+	accepted float64
 }
 
 func (p *partition) isolated() bool { return p.from == p.to }
@@ -53,6 +57,8 @@ type place struct {
 	provisioned, bucket Units
 	// refused are the shares that are refused of each kind, in the last second.
 	refused []Units
+	// parents has the parent of each shard of the stream, -1 if it has none.
+	parents []int
 }
 
 func newPlace(l Load, d demand, storedGB float64, random *rand.Rand) *place {
@@ -64,13 +70,10 @@ func newPlace(l Load, d demand, storedGB float64, random *rand.Rand) *place {
 		p.hot, p.rest = append(p.hot, hot...), append(p.rest, rest)
 	}
 	p.refused = make([]Units, len(p.kinds))
-	capacity := math.Max(p.warm.Read/partitionReads, p.warm.Write/partitionWrites)
-	if p.isProvisioned() {
-		capacity = p.provisioned.Read/partitionReads + p.provisioned.Write/partitionWrites
-	}
-	n := int(min(maxParts, math.Ceil(math.Max(capacity, storedGB/partitionGB))))
+	n := int(min(maxParts, math.Ceil(math.Max(p.capacity(), storedGB/partitionGB))))
 	for i := range n {
-		p.parts = append(p.parts, partition{from: float64(i) / float64(n), to: float64(i+1) / float64(n), pieces: 1})
+		p.parts = append(p.parts, partition{from: float64(i) / float64(n), to: float64(i+1) / float64(n), pieces: 1, shard: i})
+		p.parents = append(p.parents, -1)
 	}
 	for i, h := range p.hot {
 		at := &p.parts[min(int(h.at*float64(n)), n-1)]
@@ -80,6 +83,14 @@ func newPlace(l Load, d demand, storedGB float64, random *rand.Rand) *place {
 }
 
 func (p *place) isProvisioned() bool { return p.provisioned.Read > 0 }
+
+// capacity returns how many partitions the capacity or the warm throughput needs.
+func (p *place) capacity() float64 {
+	if p.isProvisioned() {
+		return p.provisioned.Read/partitionReads + p.provisioned.Write/partitionWrites
+	}
+	return math.Max(p.warm.Read/partitionReads, p.warm.Write/partitionWrites)
+}
 
 // step is a second at a factor of the load. It returns what was taken. First each partition
 // takes what it can of what arrives; then the place does, as a whole.
@@ -100,6 +111,10 @@ func (p *place) step(second int, factor float64, a Assumptions) (taken Units) {
 	for i := range arrived { // a split adds parts
 		part := &p.parts[i]
 		mean := p.askedOf(part, factor).units
+		part.accepted = 1
+		if mean.Write > 0 {
+			part.accepted = takes[i].Write * through.Write / mean.Write
+		}
 		p.refuse(part, Units{
 			lost(arrived[i].Read-takes[i].Read*through.Read, mean.Read),
 			lost(arrived[i].Write-takes[i].Write*through.Write, mean.Write),
@@ -220,6 +235,7 @@ func (p *place) split(i int, factor float64) {
 		reads := p.asked[h.kind].units.Read * h.share * factor / (partitionReads * float64(part.pieces))
 		if kind == spread || kind == growing && reads > 1 {
 			part.pieces *= 2
+			p.reshard(i)
 		}
 		return
 	}
@@ -228,7 +244,8 @@ func (p *place) split(i int, factor float64) {
 	}
 	if n := p.hottest(part, factor); n >= 0 {
 		part.hot = slices.DeleteFunc(part.hot, func(at int) bool { return at == n })
-		p.parts = append(p.parts, partition{hot: []int{n}, pieces: 1})
+		p.parts = append(p.parts, partition{hot: []int{n}, pieces: 1, accepted: part.accepted})
+		p.reshard(i, len(p.parts)-1)
 		return
 	}
 	if p.keysIn(part) > 1 {
@@ -248,11 +265,22 @@ func (p *place) keysIn(part *partition) (n float64) {
 func (p *place) divide(i int) {
 	part := &p.parts[i]
 	middle := (part.from + part.to) / 2
-	upper := partition{from: middle, to: part.to, pieces: 1}
+	upper := partition{from: middle, to: part.to, pieces: 1, accepted: part.accepted}
 	upper.hot = slices.DeleteFunc(slices.Clone(part.hot), func(n int) bool { return p.hot[n].at < middle })
 	part.hot = slices.DeleteFunc(part.hot, func(n int) bool { return p.hot[n].at >= middle })
 	part.to = middle
 	p.parts = append(p.parts, upper)
+	p.reshard(i, len(p.parts)-1)
+}
+
+// reshard gives new shards of the stream to what a partition was divided into. The first one
+// is that partition.
+func (p *place) reshard(parts ...int) {
+	parent := p.parts[parts[0]].shard
+	for _, i := range parts {
+		p.parts[i].shard = len(p.parents)
+		p.parents = append(p.parents, parent)
+	}
 }
 
 // hottest returns the hot key that has at least half of what a partition is asked for, -1 if

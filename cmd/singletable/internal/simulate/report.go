@@ -24,8 +24,9 @@ type Report struct {
 	// Seconds are those of the simulation: if there are many, the greatest values of some
 	// seconds together.
 	Seconds []Second `json:"seconds"`
-	// Refusals has a row for each pattern.
+	// Refusals has a row for each pattern, and Handlers one for each handler of the stream.
 	Refusals []Refusal `json:"refusals"`
+	Handlers []Handled `json:"handlers,omitempty"`
 }
 
 // Refusal is how often a pattern was refused in the simulation.
@@ -62,13 +63,19 @@ func New(l Load, seconds int, factor float64, seed uint64, p Prices) Report {
 	for _, pattern := range l.Patterns {
 		r.Refusals = append(r.Refusals, Refusal{Pattern: pattern.Name})
 	}
+	for _, h := range l.Handlers {
+		r.Handlers = append(r.Handlers, newHandled(l, h, factor))
+	}
 	every := max(1, (seconds+maxSeconds-1)/maxSeconds)
 	Run(l, seconds, factor, seed, func(s Second) {
 		for i, pattern := range l.Patterns {
 			r.Refusals[i].add(s, s.ByPattern[i], pattern.Rate*s.Factor)
 		}
+		for i, h := range s.Handlers {
+			r.Handlers[i].add(s.Second, h)
+		}
 		if s.Second%every == 0 {
-			s.ByPattern = slices.Clone(s.ByPattern)
+			s.ByPattern, s.Handlers = slices.Clone(s.ByPattern), slices.Clone(s.Handlers)
 			r.Seconds = append(r.Seconds, s)
 			return
 		}
@@ -83,6 +90,10 @@ func (s *Second) max(other Second) {
 	s.Taken = Units{max(s.Taken.Read, other.Taken.Read), max(s.Taken.Write, other.Taken.Write)}
 	for i, refused := range other.ByPattern {
 		s.ByPattern[i] = max(s.ByPattern[i], refused)
+	}
+	for i, h := range other.Handlers {
+		of := &s.Handlers[i]
+		of.Oldest, of.Running, of.Lost = max(of.Oldest, h.Oldest), max(of.Running, h.Running), max(of.Lost, h.Lost)
 	}
 }
 
@@ -173,6 +184,7 @@ func (r Report) Text() string {
 		}
 		line("  %s: %s of %s times refused, from second %d to %d", x.Pattern, number(x.Refused), number(x.Times), x.First, x.Last)
 	}
+	r.handled(line)
 	line("\nA month at %s times today's load, by the prices of %s of %s:", number(r.factor), r.Prices.Region, r.Prices.Date)
 	for _, c := range r.Costs.Patterns {
 		cost := dollars(c.Dollars)
@@ -198,6 +210,12 @@ func (r Report) Text() string {
 	}
 	a := r.Load.Assumptions
 	line("\nAssumed, since AWS does not document it: a partition is divided after %d seconds over its limits, and an on-demand table", a.SplitAfter)
+	if len(r.Load.Handlers) > 0 {
+		line("is scaled for twice a new peak after %d seconds. A function asks a shard for records %d times a second, and items are", a.GrowAfter, a.Polls)
+		line("spread over the batches of a shard by their hash. Retries, failures of handlers, other tables of the account and")
+		line("latencies are not in the model.")
+		return b.String()
+	}
 	line("is scaled for twice a new peak after %d seconds. Retries, other tables of the account and latencies are not in the model.", a.GrowAfter)
 	return b.String()
 }

@@ -17,6 +17,8 @@ type Second struct {
 	// Refused is how many of all times that a pattern happens are refused, and by pattern.
 	Refused   float64   `json:"refused"`
 	ByPattern []float64 `json:"byPattern"`
+	// Handlers has each handler of the stream.
+	Handlers []Reading `json:"handlers,omitempty"`
 }
 
 // Run simulates so many seconds of a load, times a factor. The same seed gives the same
@@ -28,7 +30,11 @@ func Run(l Load, seconds int, factor float64, seed uint64, each func(Second)) {
 	for i, d := range demands {
 		places[i] = newPlace(l, d, l.StoredGB/float64(len(demands)), random)
 	}
-	s := Second{ByPattern: make([]float64, len(l.Patterns))}
+	var backlogs []*backlog
+	for _, h := range l.Handlers {
+		backlogs = append(backlogs, newBacklog(l, h, places[0]))
+	}
+	s := Second{ByPattern: make([]float64, len(l.Patterns)), Handlers: make([]Reading, len(backlogs))}
 	passes := make([]float64, len(l.Patterns))
 	for s.Second = range seconds {
 		s.Factor, s.Taken, s.Partitions, s.Refused = factor*l.at(s.Second), Units{}, 0, 0
@@ -45,6 +51,9 @@ func Run(l Load, seconds int, factor float64, seed uint64, each func(Second)) {
 				passes[u.pattern] *= p.pass(u)
 			}
 		}
+		for i, b := range backlogs {
+			s.Handlers[i] = b.step(places[0], s.Second, s.Factor)
+		}
 		for i, pattern := range l.Patterns {
 			s.ByPattern[i] = (1 - passes[i]) * pattern.Rate * s.Factor
 			s.Refused += s.ByPattern[i]
@@ -58,6 +67,9 @@ func Run(l Load, seconds int, factor float64, seed uint64, each func(Second)) {
 // Secondary Indexes in DynamoDB", on throttling of the base table.
 func (p *place) pass(u use) float64 {
 	refused := p.refused[slices.Index(p.kinds, u.keys)]
+	if u.units == (Units{}) { // DynamoDB deletes the item
+		return 1
+	}
 	share := min(1, refused.Read)
 	if u.units.Write > 0 {
 		share = min(1, refused.Write)

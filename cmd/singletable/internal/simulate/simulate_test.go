@@ -45,6 +45,11 @@ func near(t *testing.T, what string, got, want, most float64) {
 	}
 }
 
+// handled returns a load with handlers.
+func handled(handlers string) string {
+	return strings.Replace(writes, `"name": "W"`, `"name": "W", "handlers": [`+handlers+`]`, 1)
+}
+
 const writes = `{"name": "W", "keys": {"k": {"count": 1000000}}, "patterns": [{"name": "put", "rate": 1, "requests": [{"op": "write", "keys": "k"}]}]}`
 
 // A new on-demand table sustains 4,000 writes and 12,000 reads a second. AWS: "DynamoDB
@@ -220,7 +225,19 @@ func TestInvalidLoads(t *testing.T) {
 		"needs read and write units":   strings.Replace(writes, `"name": "W"`, `"name": "W", "provisioned": {"read": 1}`, 1),
 		"warm: units a second must be": strings.Replace(writes, `"name": "W"`, `"name": "W", "warm": {"read": -1}`, 1),
 		"come to 0 read and 1 write units, and it is measured at 0 and 1.2": strings.Replace(writes, `"rate": 1`, `"rate": 1, "measured": {"write": 1.2}`, 1),
-		"there is more after": writes + "{}",
+		"there is more after":             writes + "{}",
+		"is not lambda or reader":         handled(`{"name": "h", "perRecord": 1, "source": "x"}`),
+		"or that of another one":          handled(`{"name": "h", "perRecord": 1}, {"name": "h", "perRecord": 1}`),
+		"and not both 0":                  handled(`{"name": "h"}`),
+		"batchSize must be 1 to 10000":    handled(`{"name": "h", "perRecord": 1, "batchSize": 10001}`),
+		"parallel 1 to 10, of a lambda":   handled(`{"name": "h", "perRecord": 1, "parallel": 11}`),
+		"parallel 1 to 1, of a reader":    handled(`{"name": "h", "perRecord": 1, "source": "reader", "parallel": 2}`),
+		"a reader takes what GetRecords":  handled(`{"name": "h", "perRecord": 1, "source": "reader", "batchSize": 10}`),
+		"handlers[0].keys: there are no":  handled(`{"name": "h", "perRecord": 1, "keys": ["z"]}`),
+		"concurrency: must be 1 to 1000":  handled(`{"name": "h", "perRecord": 1, "concurrency": 1001}`),
+		"polls 1 to 1000":                 strings.Replace(writes, `"name": "W"`, `"name": "W", "assumptions": {"polls": -1}`, 1),
+		"unchanged: is a share of writes": strings.Replace(writes, `"keys": "k"}`, `"keys": "k", "unchanged": 2}`, 1),
+		"an expiry is in no transaction":  strings.Replace(writes, `"write"`, `"expire", "transaction": true`, 1),
 	} {
 		if _, err := simulate.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
@@ -245,7 +262,7 @@ func TestMembers(t *testing.T) {
 	}
 	for prefix, of := range map[string]any{
 		"": simulate.Load{}, "keys.": simulate.Keys{}, "patterns.": simulate.Pattern{}, "requests.": simulate.Request{},
-		"indexes.": simulate.IndexWrite{}, "assumptions.": simulate.Assumptions{},
+		"indexes.": simulate.IndexWrite{}, "assumptions.": simulate.Assumptions{}, "handlers.": simulate.Handler{},
 	} {
 		for f := range reflect.TypeOf(of).Fields() {
 			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -68,6 +68,9 @@ func (r Request) cost(k Keys) (u Units, keys int) {
 		}
 		return Units{Read: readUnits(float64(r.Items*r.Bytes), r.Consistent, false)}, 1
 	}
+	if r.Op == expire { // AWS: "Using time to live (TTL) in DynamoDB"
+		return Units{}, 1
+	}
 	return Units{Write: writeUnits(float64(r.Bytes), r.Transaction || r.Op == "check")}, 1
 }
 
