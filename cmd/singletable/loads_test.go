@@ -62,6 +62,35 @@ func TestLoadsHold(t *testing.T) {
 	}
 }
 
+// What a handler of the stream is said to keep up with, it does in the simulation, and with more
+// it does not.
+func TestLoadsAreHandled(t *testing.T) {
+	t.Parallel()
+	handlers := 0
+	for _, name := range system.Names() {
+		l := loadOf(t, filepath.Join("..", "..", "examples", name, "load.json"))
+		l.Quota = simulate.Units{Read: 10 * l.Quota.Read, Write: 10 * l.Quota.Write} // a load beyond it is not written
+		l.Warm = l.Quota
+		for i, h := range l.Handlers {
+			handlers++
+			falls := simulate.Falls(l, h)
+			if len(falls) == 0 {
+				continue
+			}
+			for times, late := range map[float64]bool{0.7: false, 1.5: true} {
+				late = late && (falls[0].Until == 0 || times*falls[0].Factor < falls[0].Until)
+				r := simulate.New(l, 3600, times*falls[0].Factor, 1, simulate.USEast()).Handlers[i]
+				if r.Waits != late {
+					t.Errorf("%s of %s at %g times what it keeps up with: %+v", h.Name, name, times, r)
+				}
+			}
+		}
+	}
+	if handlers != 5 {
+		t.Errorf("%d handlers", handlers)
+	}
+}
+
 func loadOf(t *testing.T, file string) simulate.Load {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -111,7 +140,20 @@ func holdsText(l simulate.Load) string {
 	if x := firstSplit(l); x.Factor < factor {
 		text += fmt.Sprintf("At %s times, DynamoDB divides one key of *%s* in %s, and refuses %ss of it for minutes. ", short(x.Factor), x.Keys, placeText(x), kindText(x))
 	}
-	return text + fmt.Sprintf("A month of this load costs $%s.", short(month(l)))
+	text += fmt.Sprintf("A month of this load costs $%s.", short(month(l)))
+	for _, h := range l.Handlers {
+		text += fmt.Sprintf(" The handler `%s` of the stream ", h.Name)
+		falls := simulate.Falls(l, h)
+		switch {
+		case len(falls) == 0 || falls[0].Factor > factor:
+			text += "keeps up with all that the table holds."
+		case falls[0].Keys != "":
+			text += fmt.Sprintf("keeps up with %s times this load: then one key of *%s* has %s records a second.", short(falls[0].Factor), falls[0].Keys, short(falls[0].Most))
+		default:
+			text += fmt.Sprintf("keeps up with %s times this load: then a shard has %s records a second.", short(falls[0].Factor), short(falls[0].Most))
+		}
+	}
+	return text
 }
 
 // firstSplit returns the first limit that DynamoDB removes by itself.
