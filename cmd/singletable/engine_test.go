@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -243,7 +244,7 @@ func TestEngineAfterAKilledSeed(t *testing.T) {
 	spec := appCore()
 	spec.Name = "KilledSeed"
 	into := func(items io.ReadCloser) (seeded, error) {
-		return seeding{spec, items}.into(t.Context(), engine.Client(), &progress{w: io.Discard})
+		return seeding{tablemodel.Model{Table: spec}, items}.into(t.Context(), engine.Client(), &progress{w: io.Discard})
 	}
 	read, write := io.Pipe()
 	ended := make(chan struct{})

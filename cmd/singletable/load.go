@@ -13,10 +13,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 const loadHelp = `Usage: singletable load [flags] TABLE [FILE]
@@ -37,6 +39,9 @@ lines before it are written. -check checks all lines and writes nothing.
 A load of a FILE can be continued: after Ctrl-C, a crash, a lost connection or a line
 that had to be corrected, run the same command again. It continues by FILE.state, if
 the lines that are loaded already are unchanged.
+
+With a -schema file that has entities, an item whose keys are not what the patterns of its
+entity make of its attributes is such a line, too. Without them it is loaded as it is.
 
 Exit codes: 0 all lines are loaded or, with -check, valid, 1 -check has found a line that
 is not, 2 the load is not complete. A signal ends it as any program; run it again to
@@ -101,8 +106,8 @@ func (p *program) load(ctx context.Context, args []string) error {
 		return err
 	}
 	l := &load{name: name, progress: p.progress(), pace: pace{rate: *rate}}
-	var description *types.TableDescription
-	if l.table, description, err = p.openRaw(ctx, live, rest[0], *file, loading, l.observe); err != nil {
+	description, err := l.open(ctx, p, live, rest[0], *file)
+	if err != nil {
 		return err
 	}
 	if l.reader, err = lines.NewReader(in); err != nil {
@@ -143,6 +148,7 @@ func (p *program) printLoaded(out loaded, check, asJSON bool) error {
 type load struct {
 	name     string // of the file; "" of standard input
 	table    *table.Table
+	model    tablemodel.Model // the schema file, if there is one
 	reader   *lines.Reader
 	pace     pace
 	progress *progress
@@ -151,6 +157,19 @@ type load struct {
 	saved time.Time
 	items int64
 	units float64 // guarded by the mutex of pace
+}
+
+// open opens the table, and returns what DynamoDB says of it, nil with a schema file.
+func (l *load) open(ctx context.Context, p *program, live live, name, file string) (description *types.TableDescription, err error) {
+	if file == "" {
+		l.table, description, err = p.openRaw(ctx, live, name, "", loading, l.observe)
+		return description, err
+	}
+	if l.model, err = p.readModel(file, name); err != nil {
+		return nil, err
+	}
+	l.table, err = rawTable(live.client, l.model.Table, l.observe)
+	return nil, err
 }
 
 // loadState is what a load continues from.
@@ -194,6 +213,8 @@ func (l *load) next() (table.Item, error) {
 			// Before its first colon, the library names an operation of a program.
 			_, reason, _ := strings.Cut(err.Error(), ": ")
 			err = fmt.Errorf("line %d: DynamoDB would refuse the item: %s", l.reader.Lines(), reason)
+		} else if err = edit.CheckPatterns(l.table, l.model, item); err != nil {
+			err = fmt.Errorf("line %d: %w\nWithout the entity in the schema file, the item is loaded as it is", l.reader.Lines(), err)
 		}
 	}
 	return item, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -85,4 +86,57 @@ func jsonItem(t *testing.T, args ...string) map[string]string {
 		texts[name] = v.S
 	}
 	return texts
+}
+
+// An item whose keys are not what its entity's patterns say is refused before a request, and
+// written without the schema file. Its values are not in the error.
+func TestPutRefusesOtherKeysThanThePatterns(t *testing.T) {
+	t.Parallel()
+	tbl, file := withModel(t)
+	name := tbl.Schema().Name
+	stored := run(t, nil, "", "get", "-json", name, "USER#ana", "PROFILE").stdout
+	for attribute, says := range map[string]string{
+		"userId": `entity "USER": attribute "pk" is not what the pattern "USER#{userId}" makes of the item`,
+		"sk":     `entity "USER": attributes "pk" and "sk" are like none of its patterns: USER#{userId} / PROFILE`,
+		"email":  `entity "USER": the change makes another key of the pattern "EMAIL#{email} / METADATA"`,
+	} {
+		edited := regexp.MustCompile(`("`+attribute+`":\s*\{\s*"S":\s*)"[^"]*"`).ReplaceAllString(stored, `$1"secret"`)
+		if edited == stored {
+			t.Fatalf("%s is not in %s", attribute, stored)
+		}
+		got := run(t, nil, edited, "put", "-yes", "-schema", file, name)
+		trouble(t, got, "singletable put: ", says, "Without -schema, or without the entity in its file")
+		if strings.Contains(got.stderr, "secret") || strings.Contains(got.stderr, "ana") {
+			t.Errorf("the error has a value: %s", got.stderr)
+		}
+		if now := run(t, nil, "", "get", "-json", name, "USER#ana", "PROFILE").stdout; now != stored {
+			t.Errorf("%s: the item was written: %s", says, now)
+		}
+		if attribute != "email" { // a table that is missing is not asked
+			trouble(t, run(t, nil, edited, "put", "-schema", file, "Missing"), says)
+		}
+		if got := run(t, nil, edited, "put", name); got.code != exitNo {
+			t.Errorf("without -schema: %+v", got)
+		}
+	}
+}
+
+// load refuses such a line, too.
+func TestLoadRefusesOtherKeysThanThePatterns(t *testing.T) {
+	t.Parallel()
+	tbl, file := withModel(t)
+	to := tabletest.New(t, appCore(), nil).Schema().Name
+	dumped := run(t, nil, "", "dump", tbl.Schema().Name).stdout
+	drifted := dumped + `{"Item":{"pk":{"S":"USER#ana"},"sk":{"S":"PROFILE"},"entityType":{"S":"USER"},"userId":{"S":"bob"}}}` + "\n"
+	if got := run(t, nil, dumped, "load", "-check", "-schema", file, to); got.code != exitYes {
+		t.Errorf("%+v", got)
+	}
+	got := run(t, nil, drifted, "load", "-check", "-schema", file, to)
+	if got.code != exitNo || !strings.Contains(got.stdout, `line 3: invalid: the keys are not those of the entity: entity "USER": attribute "pk"`) {
+		t.Errorf("%+v", got)
+	}
+	trouble(t, run(t, nil, drifted, "load", "-schema", file, to), `line 3: `, `Without the entity in the schema file`)
+	if got := run(t, nil, drifted, "load", "-replace", to); got.code != exitYes {
+		t.Errorf("%+v", got)
+	}
 }

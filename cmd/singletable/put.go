@@ -12,7 +12,6 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -32,9 +31,13 @@ nothing was changed since the difference was printed. Attributes that are equal 
 written.
 
 With a -schema file that has the item's entity, the entity's version attribute is the
-default of -version. Put changes one item: copies of an entity (repo.Entity.Copies) and
-its unique values are items of their own. It lists the copies that such a file has;
-change them as well, or write through the service.
+default of -version. Put then refuses an item whose keys, in the table or in an index, are
+not what the entity's patterns make of its attributes, before it sends a request: services
+would not find it, or find it by a former value. Without -schema it is written as it is.
+
+Put changes one item: copies of an entity (repo.Entity.Copies) and its unique values are
+items of their own. It lists the copies that such a file has, and refuses a change that
+gives one of them another key; change them as well, or write through the service.
 
 ` + writeHelp + `
 Examples:
@@ -130,8 +133,15 @@ func (p *program) put(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, _ schema.Table) (edit.Plan, error) {
-		return e.Put(ctx, item)
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e editing) (edit.Plan, error) {
+		if err := e.checkPatterns(item); err != nil {
+			return edit.Plan{}, err
+		}
+		plan, err := e.editor.Put(ctx, item)
+		if err == nil {
+			err = asGiven(edit.CheckAlone(e.model, plan))
+		}
+		return plan, err
 	})
 }
 
@@ -145,12 +155,12 @@ func (p *program) delete(ctx context.Context, args []string) error {
 	if len(rest) < 2 || len(rest) > 3 {
 		return usageError("it takes the name of a table and a key")
 	}
-	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, spec schema.Table) (edit.Plan, error) {
-		key, err := keyOf(spec, rest[1:])
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e editing) (edit.Plan, error) {
+		key, err := keyOf(e.table.Schema(), rest[1:])
 		if err != nil {
 			return edit.Plan{}, err
 		}
-		return e.Delete(ctx, key)
+		return e.editor.Delete(ctx, key)
 	})
 }
 
@@ -173,14 +183,14 @@ func (p *program) readItem(file string) (table.Item, error) {
 
 // write makes a plan, prints it, and applies it if the flags say so. args are the
 // arguments of the command.
-func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, *edit.Editor, schema.Table) (edit.Plan, error)) error {
+func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, editing) (edit.Plan, error)) error {
 	e, err := p.openEditing(ctx, args[0], f)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	made, err := plan(ctx, e.editor, e.table.Schema())
+	made, err := plan(ctx, e)
 	if err == nil {
 		err = checkVersion(*f.version, e.table.Schema(), made)
 	}
@@ -260,6 +270,22 @@ func (p *program) openEditing(ctx context.Context, name string, f writeFlags) (e
 		return cmp.Or(*f.version, entity.Version)
 	})
 	return e, err
+}
+
+// checkPatterns refuses an item whose keys are not as the schema file says.
+func (e editing) checkPatterns(item table.Item) error {
+	if err := e.table.CheckItem(item); err != nil {
+		return err
+	}
+	return asGiven(edit.CheckPatterns(e.table, e.model, item))
+}
+
+// asGiven says how an item is written all the same that does not fit the schema file.
+func asGiven(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w\nWithout -schema, or without the entity in its file, the item is written as it is", err)
 }
 
 // output returns the output for a plan that was not applied yet.

@@ -17,13 +17,13 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/seed"
-	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // seeding is a table that engine creates and loads.
 type seeding struct {
-	schema schema.Table
-	items  io.ReadCloser
+	tablemodel.Model
+	items io.ReadCloser
 }
 
 // seeded is what has become of it.
@@ -37,12 +37,12 @@ type seeded struct {
 // seed returns the table that -seed names: a sample, or a file with a schema file.
 func (p *program) seed(name, schemaFile string) (seeding, error) {
 	if schemaFile != "" {
-		spec, err := p.readSchema(schemaFile, "")
+		model, err := p.readModel(schemaFile, "")
 		if err != nil {
 			return seeding{}, err
 		}
 		f, err := os.Open(name)
-		return seeding{spec, f}, err
+		return seeding{model, f}, err
 	}
 	schemaText, items, ok := seed.Open(name)
 	if !ok {
@@ -50,7 +50,7 @@ func (p *program) seed(name, schemaFile string) (seeding, error) {
 			name, strings.Join(seed.Names(), " and ")))
 	}
 	model, err := decodeModel(schemaText)
-	return seeding{model.Table, io.NopCloser(strings.NewReader(items))}, err
+	return seeding{model, io.NopCloser(strings.NewReader(items))}, err
 }
 
 // seedingTag is on a table from its creation until all items are in it.
@@ -59,8 +59,8 @@ const seedingTag = "singletable:seeding"
 // into creates the table on an engine and loads it, unless it is there. A table whose
 // load has not ended, since the process was killed, is created again.
 func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *progress) (seeded, error) {
-	out := seeded{Table: s.schema.Name}
-	there, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.schema.Name})
+	out := seeded{Table: s.Name}
+	there, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.Name})
 	if err == nil {
 		partial, err := isPartial(ctx, client, there.Table)
 		if err != nil || !partial {
@@ -72,7 +72,7 @@ func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *pr
 	} else if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
 		return out, err
 	}
-	marked := s.schema
+	marked := s.Table
 	marked.Tags = maps.Clone(marked.Tags)
 	if marked.Tags == nil {
 		marked.Tags = map[string]string{}
@@ -83,22 +83,22 @@ func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *pr
 	}
 	out.Created = true
 	if out.Items, err = s.load(ctx, client, progress); err != nil {
-		err = errors.Join(fmt.Errorf("-seed: table %s was not made: %w", s.schema.Name, err), s.drop(context.WithoutCancel(ctx), client))
+		err = errors.Join(fmt.Errorf("-seed: table %s was not made: %w", s.Name, err), s.drop(context.WithoutCancel(ctx), client))
 	}
 	return out, err
 }
 
 // drop deletes a part of the table, although its schema may protect the whole.
 func (s seeding) drop(ctx context.Context, client *dynamodb.Client) error {
-	if s.schema.DeletionProtection {
+	if s.DeletionProtection {
 		_, err := client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
-			TableName: &s.schema.Name, DeletionProtectionEnabled: aws.Bool(false),
+			TableName: &s.Name, DeletionProtectionEnabled: aws.Bool(false),
 		})
 		if err != nil {
 			return err
 		}
 	}
-	_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &s.schema.Name})
+	_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &s.Name})
 	return err
 }
 
@@ -113,12 +113,12 @@ func isPartial(ctx context.Context, client *dynamodb.Client, there *types.TableD
 
 // load writes the items into the table, and returns how many there are.
 func (s seeding) load(ctx context.Context, client *dynamodb.Client, progress *progress) (int64, error) {
-	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.schema.Name})
+	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.Name})
 	if err != nil {
 		return 0, err
 	}
-	l := &load{progress: progress}
-	if l.table, err = rawTable(client, s.schema, nil); err != nil {
+	l := &load{progress: progress, model: s.Model}
+	if l.table, err = rawTable(client, s.Table, nil); err != nil {
 		return 0, err
 	}
 	if l.reader, err = lines.NewReader(s.items); err != nil {
