@@ -56,7 +56,8 @@ func TestTasksAreValidatedAndHaveTimes(t *testing.T) {
 	if !v.UpdatedAt.Equal(now) || !v.CreatedAt.Equal(noon) || v.Place.City != "Porto" || again.Revision != v.Revision {
 		t.Errorf("changed at %v: %+v, then %+v", now, v, again)
 	}
-	v = check.Must(s.Rename(t.Context(), "p", "t", "wash"))(t)
+	check.Is(t, check.Err(s.Rename(t.Context(), "p", "t", "wash", "another revision")), table.ErrStale)
+	v = check.Must(s.Rename(t.Context(), "p", "t", "wash", v.Revision))(t)
 	check.Equal(t, "title", v.Title, "wash")
 }
 

@@ -41,9 +41,12 @@ func (t Task) validate() error {
 // Create stores a task.
 func (s *Tracker) Create(ctx context.Context, t *Task) error { return s.tasks.Create(ctx, t) }
 
-// Rename changes one field.
-func (s *Tracker) Rename(ctx context.Context, projectID, id, title string) (Task, error) {
+// Rename changes one field. An empty ifMatch is any revision.
+func (s *Tracker) Rename(ctx context.Context, projectID, id, title, ifMatch string) (Task, error) {
 	return s.tasks.Update(ctx, taskKey(projectID, id), func(t *Task) error {
+		if ifMatch != "" && ifMatch != t.Revision {
+			return table.ErrStale // ends Update: respond with 412
+		}
 		t.Title = title
 		return nil
 	})

@@ -103,6 +103,9 @@ func TestSeatsAreTakenOnceAndNotMoreThanThereAre(t *testing.T) {
 		t.Errorf("a repeated request got the booking %s, want b-0", again.ID)
 	}
 	check.Is(t, check.Err(f.Book(ctx, "key-3", booking(3, "g-bob"))), ferry.ErrFull, "two seats of one")
+	elsewhere := booking(3, "g-bob")
+	elsewhere.Route = "nowhere"
+	check.Is(t, check.Err(f.Book(ctx, "key-4", elsewhere)), table.ErrNotFound, "no such departure")
 }
 
 func TestViewsAreCounted(t *testing.T) {

@@ -88,7 +88,7 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 	result, err := idempotency.Do(ctx, f.requests, request, func(context.Context) (idempotency.Plan[Booking], error) {
 		left := expression.Name("seatsLeft")
 		take := table.Update(departureKey(b.Route, b.Leaves), expression.Add(left, expression.Value(-b.Seats))).
-			If(left.GreaterThanEqual(expression.Value(b.Seats))).WithName("seats")
+			If(left.GreaterThanEqual(expression.Value(b.Seats))).IfExists().WithName("seats")
 		made := b
 		ops := append(f.bookings.CreateOps(&made), take)
 		return idempotency.Snapshot(made, ops...), nil
