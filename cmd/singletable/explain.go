@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -167,6 +168,22 @@ func newSegment(stored string) segment {
 		s.Number = &n
 	}
 	return s
+}
+
+// noteEscapes says how package keys writes keys under which nothing was found, if it writes
+// them in another way: a person types an id as it is, and it is stored with escapes.
+func (p *program) noteEscapes(typed []string) {
+	for _, key := range typed {
+		segments := strings.Split(key, "#")
+		for i, segment := range segments {
+			if newSegment(segment).Note == noteForeign {
+				segments[i] = string(keys.None.SK(keys.Str(segment)))
+			}
+		}
+		if written := strings.Join(segments, "#"); written != key {
+			fmt.Fprintf(p.stderr, "Package keys writes %s as %s\n", shell.Quote(key), shell.Quote(written))
+		}
+	}
 }
 
 // rule returns the rule that a key breaks.

@@ -85,6 +85,7 @@ func (p *program) get(ctx context.Context, args []string) error {
 		err = p.printJSON(got{dynamojson.Item(item), m.units()})
 	case missing:
 		err = p.print("There is no item under the key.\n")
+		p.noteEscapes(rest[1:])
 	default:
 		err = p.print(itemText(t.schema, item, p.now()))
 		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), quantity.Of(m.units(), "read unit"))

@@ -81,6 +81,7 @@ func TestGet(t *testing.T) {
 		"json":         {"-json", name, "USER#ana", "PROFILE"},
 		"missing":      {name, "USER#ana", "PROFIL"},
 		"missing-json": {"-json", name, "USER#ana", "PROFIL"},
+		"unescaped":    {name, "USER#a na", "PLATE#B-A 1"},
 	} {
 		golden(t, "get-"+file, hide(tbl, run(t, nil, "", append([]string{"get"}, args...)...)))
 	}
@@ -106,6 +107,7 @@ func TestQuery(t *testing.T) {
 		"json":    {"-json", "-limit", "1", "-prefix", "TX", name, "USER#ana"},
 		"lines":   {"-json", "-all", "-from", "TX#2024-01-29", "-to", "TX#2024-01-30", name, "USER#ana"},
 		"none":    {name, "USER#bob"},
+		"space":   {name, "USER#bob de"},
 		"no-json": {"-json", name, "USER#bob"},
 	} {
 		golden(t, "query-"+file, hide(tbl, run(t, nil, "", append([]string{"query"}, args...)...)))

@@ -277,6 +277,9 @@ func (p *program) query(ctx context.Context, args []string) error {
 		return nil // The output has it.
 	}
 	fmt.Fprintf(p.stderr, "%s, %s\n", quantity.Of(spent.Items, "item"), quantity.Of(spent.Capacity, "read unit"))
+	if spent.Items == 0 {
+		p.noteEscapes(rest[1:])
+	}
 	if q.After != "" {
 		fmt.Fprintln(p.stderr, "The next page: "+again(fs, rest, q.After))
 	}
