@@ -114,7 +114,7 @@ func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
 	defer l.mu.Unlock()
 	mine := l.lease
 	mine.Owner = rand.Text()
-	held, err := stored.TakeNext(ctx, mine, func(s state) state { return state{Number: s.Number + 1} }, &l.seen)
+	held, err := stored.TakeNext(ctx, mine, state{Number: 1}, func(s state) state { return state{Number: s.Number + 1} }, &l.seen)
 	if errors.Is(err, ErrHeld) {
 		err = ErrHeld // whatever write found out
 	}

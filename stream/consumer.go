@@ -62,7 +62,8 @@ func newConsumer(r Reader, end context.CancelCauseFunc, last context.Context) *c
 // member is what was seen of a process: until when it says that it runs, and when it has
 // said so. Clocks differ, so only a change of the former counts.
 type member struct {
-	until, seen time.Time
+	until int64
+	seen  time.Time
 }
 
 // forgetAfter is how long a process that was killed has an item.

@@ -20,7 +20,7 @@ type lineage struct {
 	positions map[string]position
 }
 
-func newLineage(shards []streamtypes.Shard, stored []lease.Entry[position]) *lineage {
+func newLineage(shards []streamtypes.Shard, stored []lease.Record[position]) *lineage {
 	l := &lineage{parents: map[string]string{}, positions: map[string]position{}}
 	for _, s := range shards {
 		id := aws.ToString(s.ShardId)

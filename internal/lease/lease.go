@@ -29,14 +29,12 @@ var ErrHeld = errors.New("the lease is held by another process")
 const Type = "LEASE"
 
 // Owner is the attribute that says who holds a lease.
-const Owner = owner
+const Owner = "leaseOwner"
 
-// The attributes of a lease's item.
+// Further attributes of a lease's item, see [Record].
 const (
-	owner    = "leaseOwner"
 	until    = "leaseUntil"
 	revision = "leaseRevision"
-	state    = "state"
 )
 
 // Lease is an item that is given to one process at a time.
@@ -60,9 +58,10 @@ type Held[S any] struct {
 	revision string
 }
 
-type record[S any] struct {
+// Record is a lease as it is stored.
+type Record[S any] struct {
 	Owner    string `dynamodbav:"leaseOwner"`
-	Until    int64  `dynamodbav:"leaseUntil"` // UTC milliseconds
+	Until    int64  `dynamodbav:"leaseUntil"` // UTC milliseconds, by the clock of its owner
 	Revision string `dynamodbav:"leaseRevision"`
 	State    S      `dynamodbav:"state"`
 }
@@ -76,8 +75,8 @@ func Read[S any](ctx context.Context, l Lease) (s S, found bool, err error) {
 	return r.State, err == nil, err
 }
 
-func read[S any](ctx context.Context, l Lease) (record[S], error) {
-	return table.Get[record[S]](ctx, l.Table.OfType(l.Type).Consistent(), l.Key)
+func read[S any](ctx context.Context, l Lease) (Record[S], error) {
+	return table.Get[Record[S]](ctx, l.Table.OfType(l.Type).Consistent(), l.Key)
 }
 
 // Seen is what a process has seen of a lease that another one holds. The zero value
@@ -92,21 +91,15 @@ type Seen struct {
 // not changed for a life: the clock of a dead process may have been ahead. first is
 // the state of a lease that nobody has had. Errors: [ErrHeld].
 func Take[S any](ctx context.Context, l Lease, first S, seen *Seen) (*Held[S], error) {
-	return take(ctx, l, first, func(s S) S { return s }, seen)
+	return TakeNext(ctx, l, first, func(s S) S { return s }, seen)
 }
 
-// TakeNext is [Take] that stores another state, which next makes of the stored one, or of the
-// zero S if nobody has had the lease.
-func TakeNext[S any](ctx context.Context, l Lease, next func(S) S, seen *Seen) (*Held[S], error) {
-	var none S
-	return take(ctx, l, next(none), next, seen)
-}
-
-func take[S any](ctx context.Context, l Lease, first S, next func(S) S, seen *Seen) (*Held[S], error) {
+// TakeNext is [Take] that stores another state, which next makes of the stored one.
+func TakeNext[S any](ctx context.Context, l Lease, first S, next func(S) S, seen *Seen) (*Held[S], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	ctx, cancel := outlasting(ctx)
+	ctx, cancel := Outlasting(ctx)
 	defer cancel()
 	for {
 		h := &Held[S]{lease: l, State: first}
@@ -151,7 +144,7 @@ func (h *Held[S]) Save(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	ctx, cancel := outlasting(ctx)
+	ctx, cancel := Outlasting(ctx)
 	defer cancel()
 	return h.save(ctx, h.lease.Owner)
 }
@@ -177,8 +170,8 @@ func (h *Held[S]) saveOver(ctx context.Context, held, by string) error {
 	err := h.write(ctx, func(set table.Item) table.Op {
 		var remove []string
 		if by == "" { // not every engine stores an empty text
-			delete(set, owner)
-			remove, set[until] = []string{owner}, &types.AttributeValueMemberN{Value: "0"}
+			delete(set, Owner)
+			remove, set[until] = []string{Owner}, &types.AttributeValueMemberN{Value: "0"}
 		}
 		return table.Patch(h.lease.Key, set, remove...).IfRevision(revision, held).IfExists()
 	})
@@ -190,17 +183,14 @@ func (h *Held[S]) saveOver(ctx context.Context, held, by string) error {
 
 // write runs the op for the attributes of the lease's next record.
 func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error {
-	next := record[S]{
+	next := Record[S]{
 		Owner: h.lease.Owner, Until: h.lease.Table.Now().Add(h.lease.Life).UnixMilli(), Revision: rand.Text(), State: h.State,
 	}
 	value, err := item.Encode(&next)
 	if err != nil {
 		return err
 	}
-	set := table.Item{}
-	for name, v := range value.(*types.AttributeValueMemberM).Value {
-		set[name] = v
-	}
+	set := value.(*types.AttributeValueMemberM).Value // of a struct, and its own
 	if err := h.lease.Table.Do(ctx, op(set)); err != nil {
 		return err
 	}
@@ -211,10 +201,10 @@ func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error
 // grace is how long a write that was begun may take after the end of its context.
 const grace = time.Second
 
-// outlasting returns a context that ends after another one. A process that is stopped
-// in the middle of a write would not know whether it holds the lease, and could not free
-// it.
-func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+// Outlasting returns a context that ends a second after another one. A process that is
+// stopped in the middle of a write would not know whether it holds the lease, and could not
+// free it.
+func Outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) })
@@ -225,24 +215,9 @@ func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// Entry is a lease as it is stored.
-type Entry[S any] struct {
-	Owner string
-	// Until is when the lease ends, by the clock of its owner.
-	Until time.Time
-	State S
-}
-
 // List returns the leases of a type in a partition.
-func List[S any](ctx context.Context, t *table.Table, itemType string, q table.Query) ([]Entry[S], error) {
-	var entries []Entry[S]
-	for r, err := range table.All[record[S]](ctx, t.OfType(itemType).Consistent(), q) {
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, Entry[S]{Owner: r.Owner, Until: time.UnixMilli(r.Until).UTC(), State: r.State})
-	}
-	return entries, nil
+func List[S any](ctx context.Context, t *table.Table, itemType string, q table.Query) ([]Record[S], error) {
+	return table.Collect(table.All[Record[S]](ctx, t.OfType(itemType).Consistent(), q))
 }
 
 // Wait waits, as between two looks at a lease. If the context ends first, it returns the
