@@ -35,11 +35,7 @@ func SetAside(ctx context.Context, t *table.Table, job string) iter.Seq2[Aside, 
 			return
 		}
 		for a, err := range lease.Asides(ctx, t, itemType, prefix.PK(job)) {
-			if err != nil {
-				yield(Aside{}, err)
-				return
-			}
-			if !yield(Aside{Key: a.Key(), Type: a.Type, Reason: a.Reason, At: a.At()}, nil) {
+			if !yield(Aside{Key: a.Key(), Type: a.Type, Reason: a.Reason, At: a.At()}, err) {
 				return
 			}
 		}

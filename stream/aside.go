@@ -49,11 +49,8 @@ func (r Reader) SetAside(ctx context.Context) iter.Seq2[Aside, error] {
 			return
 		}
 		for a, err := range lease.Asides(ctx, r.Table, itemType, partition(r.Name, r.StreamARN)) {
-			if err != nil {
-				yield(Aside{}, r.fail("SetAside", err))
-				return
-			}
-			if !yield(Aside{Key: a.Key(), Type: a.Type, Sequence: a.Sequence, EventID: a.EventID, Reason: a.Reason, At: a.At()}, nil) {
+			aside := Aside{Key: a.Key(), Type: a.Type, Sequence: a.Sequence, EventID: a.EventID, Reason: a.Reason, At: a.At()}
+			if !yield(aside, r.fail("SetAside", err)) {
 				return
 			}
 		}

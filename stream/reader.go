@@ -163,9 +163,8 @@ func (r Reader) opened(ctx context.Context) (Reader, error) {
 func (r Reader) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	last, lastCancel := context.WithCancel(context.WithoutCancel(ctx))
+	last, lastCancel := lease.Outlasting(ctx)
 	defer lastCancel()
-	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, lastCancel) })
 	c := newConsumer(r, cancel, last)
 	err := c.loop(ctx)
 	cancel(err)
