@@ -83,7 +83,8 @@ const itemType = "BACKFILL"
 
 const prefix keys.Prefix = "BACKFILL"
 
-func (j Job) withDefaults() (Job, error) {
+// withDefaults returns a valid job, and its entities by their types.
+func (j Job) withDefaults() (Job, map[string]Entity, error) {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if j.Name == "" || len(j.Name) > maxName || !utf8.ValidString(j.Name) {
@@ -102,7 +103,7 @@ func (j Job) withDefaults() (Job, error) {
 	case !mapped && j.Source != nil:
 		bad("Source: goes with Map")
 	}
-	checkEntities(j.Entities, j.Table, bad)
+	entities := byType(j.Entities, j.Table, bad)
 	if j.Segments < 0 || j.Segments > maxSegments {
 		bad("Segments: %d is not 0 to %d", j.Segments, maxSegments)
 	}
@@ -110,13 +111,13 @@ func (j Job) withDefaults() (Job, error) {
 		bad("Concurrency, ReadUnits, WriteUnits: one is negative")
 	}
 	if len(problems) > 0 {
-		return j, fmt.Errorf("%w backfill: %w", table.ErrInvalid, errors.Join(problems...))
+		return j, nil, fmt.Errorf("%w backfill: %w", table.ErrInvalid, errors.Join(problems...))
 	}
 	j.Source = cmp.Or(j.Source, j.Table).OfType("")
 	j.Table = j.Table.OfType("")
 	j.Segments = cmp.Or(j.Segments, defaultSegments)
 	j.Concurrency = min(cmp.Or(j.Concurrency, defaultConcurrency), j.Segments)
-	return j, nil
+	return j, entities, nil
 }
 
 // maxName leaves room in a partition key.
@@ -128,10 +129,10 @@ func sameTable(e Entity, t *table.Table) bool {
 	return !ok || t == nil || v.View().Schema().Name == t.Schema().Name
 }
 
-// checkEntities calls bad for what is wrong with a list of entities of a table, of
-// any if it is nil.
-func checkEntities(entities []Entity, t *table.Table, bad func(format string, args ...any)) {
-	seen := map[string]bool{}
+// byType returns entities by their types. It calls bad for what is wrong with a list of
+// entities of a table, of any if it is nil.
+func byType(entities []Entity, t *table.Table, bad func(format string, args ...any)) map[string]Entity {
+	m := make(map[string]Entity, len(entities))
 	for i, e := range entities {
 		switch {
 		case e == nil:
@@ -142,21 +143,11 @@ func checkEntities(entities []Entity, t *table.Table, bad func(format string, ar
 			bad("Entities[%d]: is of another table", i)
 		default:
 			for _, name := range e.Types() {
-				if seen[name] {
+				if m[name] != nil {
 					bad("Entities[%d]: type %q is there twice", i, name)
 				}
-				seen[name] = true
+				m[name] = e
 			}
-		}
-	}
-}
-
-// byType returns entities by their types.
-func byType(entities []Entity) map[string]Entity {
-	m := make(map[string]Entity, len(entities))
-	for _, e := range entities {
-		for _, name := range e.Types() {
-			m[name] = e
 		}
 	}
 	return m
@@ -177,11 +168,10 @@ const maxSegments = 10_000
 //     job continues there when it is run again.
 //   - The context's.
 func (j Job) Run(ctx context.Context) (Report, error) {
-	j, err := j.withDefaults()
+	w, err := newWalk(j, true)
 	if err != nil {
 		return Report{}, j.fail("Run", err)
 	}
-	w := newWalk(j, true)
 	err = w.segments(ctx, w.held)
 	report, failed := w.overall(context.WithoutCancel(ctx))
 	if err = cmp.Or(err, failed); err != nil {
@@ -196,11 +186,10 @@ func (j Job) Run(ctx context.Context) (Report, error) {
 // it verifies: see [Report.Complete]. With a Map, it counts each item for which Map
 // has ops as changed, and cannot verify.
 func (j Job) DryRun(ctx context.Context) (Report, error) {
-	j, err := j.withDefaults()
+	w, err := newWalk(j, false)
 	if err != nil {
 		return Report{}, j.fail("DryRun", err)
 	}
-	w := newWalk(j, false)
 	err = w.segments(ctx, func(ctx context.Context, n int) error {
 		return w.segment(ctx, n, &position{}, func(context.Context) error { return nil })
 	})

@@ -119,17 +119,16 @@ func (p Progress) String() string {
 	return text
 }
 
-// progress reports the progress of a segment.
-func (w *walk) progress(n int, at position) {
+// progress reports the progress of a segment by so many items.
+func (w *walk) progress(n int, at position, scanned int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.positions[n] = at
-	w.scanned += at.Counts.Scanned - w.before[n]
-	w.before[n] = at.Counts.Scanned
+	w.scanned += scanned
 	if w.Progress == nil {
 		return
 	}
-	p := Progress{Report: w.sumLocked(), Segment: n, Elapsed: time.Since(w.begun)}
+	p := Progress{Report: w.sum(), Segment: n, Elapsed: time.Since(w.begun)}
 	p.Rate = float64(w.scanned) / p.Elapsed.Seconds()
 	if p.SegmentsDone > 0 {
 		p.Left = time.Duration(float64(p.Elapsed) * float64(p.Segments-p.SegmentsDone) / float64(p.SegmentsDone))
@@ -137,14 +136,9 @@ func (w *walk) progress(n int, at position) {
 	w.Progress(p)
 }
 
-// sum returns the report of the segments that this process has walked.
+// sum returns the report of the segments that this process has walked. The caller holds mu,
+// or no segment is walked any more.
 func (w *walk) sum() Report {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.sumLocked()
-}
-
-func (w *walk) sumLocked() Report {
 	r := Report{Segments: w.Segments}
 	for _, at := range w.positions {
 		r.add(at)

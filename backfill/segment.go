@@ -51,15 +51,13 @@ type segment struct {
 
 // segment walks a segment from a position. save stores the position after each page.
 func (w *walk) segment(ctx context.Context, n int, at *position, save func(context.Context) error) error {
-	w.mu.Lock()
-	w.before[n] = at.Counts.Scanned
-	w.mu.Unlock()
 	s := &segment{walk: w, number: n, at: at, save: save, saved: w.Table.Now()}
 	limit := pageSize
 	if w.ReadUnits > 0 {
 		limit = min(limit, 25) // until it is known what items cost
 	}
 	for !at.Done {
+		before := at.Counts.Scanned
 		page, err := s.page(ctx, limit)
 		if err != nil {
 			return err
@@ -72,7 +70,7 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 		if err := s.checkpoint(ctx); err != nil {
 			return err
 		}
-		w.progress(n, *at)
+		w.progress(n, *at, at.Counts.Scanned-before)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/singletable/singletable/internal/item"
-	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -120,9 +119,9 @@ func (r TransferReport) String() string {
 //   - Those of in, as of a damaged file, and of out and aside.
 func (t *Transfer) Run(in io.Reader, out, aside io.Writer) (TransferReport, error) {
 	var report TransferReport
-	err := t.validate()
+	entities, err := t.validate()
 	if err == nil {
-		err = t.run(in, out, aside, &report)
+		err = t.run(entities, in, out, aside, &report)
 	}
 	if err != nil {
 		name := ""
@@ -134,27 +133,27 @@ func (t *Transfer) Run(in io.Reader, out, aside io.Writer) (TransferReport, erro
 	return report, nil
 }
 
-func (t *Transfer) validate() error {
+// validate returns the entities by their types.
+func (t *Transfer) validate() (map[string]Entity, error) {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if t.Table == nil {
 		bad("Table: is nil")
 	}
-	checkEntities(t.Entities, nil, bad)
+	entities := byType(t.Entities, nil, bad)
 	if len(problems) > 0 {
-		return fmt.Errorf("%w transfer: %w", table.ErrInvalid, errors.Join(problems...))
+		return nil, fmt.Errorf("%w transfer: %w", table.ErrInvalid, errors.Join(problems...))
 	}
-	return nil
+	return entities, nil
 }
 
-func (t *Transfer) run(in io.Reader, out, aside io.Writer, report *TransferReport) error {
+func (t *Transfer) run(entities map[string]Entity, in io.Reader, out, aside io.Writer, report *TransferReport) error {
 	lines, err := newLineReader(in)
 	if err != nil {
 		return err
 	}
 	outBuffer, asideBuffer := bufio.NewWriter(out), bufio.NewWriter(aside)
 	outLines, asideLines := newLineWriter(outBuffer), newLineWriter(asideBuffer)
-	entities := byType(t.Entities)
 	for {
 		l, more, err := lines.next()
 		switch {
@@ -242,7 +241,6 @@ var errTwice = fmt.Errorf("%w: an item that was written before has the same key"
 
 // claim takes the keys of the items that a line becomes, all or none.
 func (t *Transfer) claim(c converted, item table.Item, counts *TransferReport) error {
-	hashes := make([]uint64, 0, len(c.items))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.seen == nil {
@@ -261,17 +259,15 @@ func (t *Transfer) claim(c converted, item table.Item, counts *TransferReport) e
 			remember(t.unmatched, hash)
 		}
 	}
-	own := make(map[keys.Key]bool, len(c.items))
+	own := make(map[uint64]bool, len(c.items))
 	for _, item := range c.items {
-		key := t.Table.KeyOf("", item)
-		hash := maphash.Comparable(t.seed, key)
-		if _, twice := t.seen[hash]; twice || own[key] {
+		hash := maphash.Comparable(t.seed, t.Table.KeyOf("", item))
+		if _, twice := t.seen[hash]; twice || own[hash] {
 			return errTwice
 		}
-		own[key] = true
-		hashes = append(hashes, hash)
+		own[hash] = true
 	}
-	for _, hash := range hashes {
+	for hash := range own {
 		delete(t.unmatched, hash)
 		remember(t.seen, hash)
 	}

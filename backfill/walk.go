@@ -31,18 +31,18 @@ type walk struct {
 
 	mu sync.Mutex
 	// positions are those of the segments that this process has walked so far, and
-	// scanned is how many items it has read, of which before were read by others.
+	// scanned is how many items it has read itself.
 	positions map[int]position
 	scanned   int64
-	before    map[int]int64
 }
 
-func newWalk(j Job, write bool) *walk {
+func newWalk(j Job, write bool) (*walk, error) {
+	j, entities, err := j.withDefaults()
 	return &walk{
-		Job: j, write: write, owner: rand.Text(), entities: byType(j.Entities),
+		Job: j, write: write, owner: rand.Text(), entities: entities,
 		reads: newBudget(j.ReadUnits), writes: newBudget(j.WriteUnits),
-		positions: make(map[int]position, j.Segments), before: map[int]int64{}, begun: time.Now(),
-	}
+		positions: map[int]position{}, begun: time.Now(),
+	}, err
 }
 
 // poll is how often a process looks whether a segment of another one is free.
