@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -224,17 +225,7 @@ var errGone = errors.New("a walker did not return")
 func (w *walk) segments(ctx context.Context, walk func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	next := make(chan int)
-	go func() {
-		defer close(next)
-		for n := range w.Segments {
-			select {
-			case next <- n:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	var next atomic.Int64
 	var walkers group.Group
 	for range w.Concurrency {
 		walkers.Go(func() {
@@ -244,10 +235,13 @@ func (w *walk) segments(ctx context.Context, walk func(context.Context, int) err
 					cancel(errGone)
 				}
 			}()
-			for n := range next {
+			for ctx.Err() == nil {
+				n := int(next.Add(1)) - 1
+				if n >= w.Segments {
+					break
+				}
 				if err := walk(ctx, n); err != nil {
 					cancel(fmt.Errorf("segment %d: %w", n, err))
-					break
 				}
 			}
 			returned = true
