@@ -3,10 +3,8 @@ package stream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -153,15 +151,4 @@ func (h other) handle(ctx context.Context, t *table.Table, r *record, old, new t
 	}
 	c.settle(t, r, old, new)
 	return orphans, h.do(ctx, c)
-}
-
-// refuse is the handler of all other items, unless one is chosen.
-type refuse struct{ other }
-
-func (refuse) handle(_ context.Context, t *table.Table, _ *record, old, new table.Item) (orphans [2]table.Item, err error) {
-	attributes := old
-	if new != nil {
-		attributes = new
-	}
-	return orphans, fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, item.Text(attributes[t.Schema().Type]))
 }

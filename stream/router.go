@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +48,7 @@ type Options struct {
 func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error) {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	r := &Router{table: t, handlers: map[string]Handler{}, owned: map[string]bool{}}
-	if options != nil {
-		r.options = *options
-	}
+	r := &Router{table: t, options: *cmp.Or(options, &Options{}), handlers: map[string]Handler{}, owned: map[string]bool{}}
 	if !made(t) {
 		t = nil
 		bad("the table is not one of table.New")
@@ -84,9 +82,6 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 	}
 	if len(problems) > 0 {
 		return nil, &table.Error{Op: "stream New", Table: r.schema.Name, Err: fmt.Errorf("%w router: %w", table.ErrInvalid, errors.Join(problems...))}
-	}
-	if r.handlers[""] == nil {
-		r.handlers[""] = refuse{}
 	}
 	return r, nil
 }
@@ -220,9 +215,10 @@ func (r *Router) record(ctx context.Context, rec *record) error {
 }
 
 func (r *Router) handle(ctx context.Context, name string, rec *record, old, new table.Item) error {
-	h, ok := r.handlers[name]
-	if !ok || name == "" {
-		h = r.handlers[""]
+	others := r.handlers[""]
+	h := cmp.Or(r.handlers[name], others)
+	if h == nil {
+		return fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, name)
 	}
 	orphans, err := h.handle(ctx, r.table, rec, old, new)
 	if err != nil {
@@ -231,10 +227,10 @@ func (r *Router) handle(ctx context.Context, name string, rec *record, old, new 
 	if orphans[0] == nil && orphans[1] == nil {
 		return nil
 	}
-	if _, refused := r.handlers[""].(refuse); refused {
+	if others == nil {
 		return fmt.Errorf("%w: no handler for it", repo.ErrOrphan)
 	}
-	_, err = r.handlers[""].handle(ctx, r.table, rec, orphans[0], orphans[1])
+	_, err = others.handle(ctx, r.table, rec, orphans[0], orphans[1])
 	return err
 }
 

@@ -517,7 +517,7 @@ var mutants = []mutant{
 	},
 	{
 		"stream: what no handler is for is refused",
-		"stream/handler.go", "return orphans, fmt.Errorf(\"%w: no handler for type %q\"", "return orphans, nil\n\treturn orphans, fmt.Errorf(\"%w: no handler for type %q\"",
+		"stream/router.go", "return fmt.Errorf(\"%w: no handler for type %q\"", "return nil\n\t\treturn fmt.Errorf(\"%w: no handler for type %q\"",
 		streams, "TestOtherItems",
 	},
 	{
