@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -69,18 +68,13 @@ func noJSON(err error) error {
 // Package json replaces invalid UTF-8 and half surrogate pairs by U+FFFD, which
 // makes different texts equal. For these, ok is false.
 func canonicalJSON(text []byte) (canonical []byte, ok bool) {
-	if !utf8.Valid(text) || loneSurrogate(text) {
+	if !json.Valid(text) || !utf8.Valid(text) || loneSurrogate(text) {
 		return nil, false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var v any
-	if err := decoder.Decode(&v); err != nil {
-		return nil, false
-	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // Token returns it bare
-		return nil, false
-	}
+	_ = decoder.Decode(&v) // which is JSON
 	canonical, err := json.Marshal(v)
 	return canonical, err == nil
 }

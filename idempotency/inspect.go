@@ -178,6 +178,7 @@ func embedsMarshaler(t reflect.Type) bool {
 	return false
 }
 
+// writesItself reports whether values of a type write themselves as JSON.
 func writesItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }

@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -104,13 +105,8 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	if t == nil {
 		return nil, &table.Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", errInvalidStore)}
 	}
-	var o Options
-	if options != nil {
-		o = *options
-	}
-	if o.TTL == 0 {
-		o.TTL = defaultTTL
-	}
+	o := *cmp.Or(options, &Options{})
+	o.TTL = cmp.Or(o.TTL, defaultTTL)
 	t = t.Project()
 	spec := t.Schema()
 	fail := func(format string, args ...any) (*Store, error) {

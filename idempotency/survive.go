@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding"
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -186,7 +185,7 @@ func entryDiffers(given, back reflect.Value, path string, stored func(reflect.Va
 // to the value given if they have the same JSON.
 func insideDiffers(given, back reflect.Value, path string) string {
 	for given.Kind() == reflect.Pointer || given.Kind() == reflect.Interface {
-		if !given.IsNil() && isOwn(given) {
+		if !given.IsNil() && writesItself(given.Type()) {
 			break
 		}
 		given = given.Elem()
@@ -202,8 +201,8 @@ func insideDiffers(given, back reflect.Value, path string) string {
 		return pathIf(!empty || given.Len() > 0, path)
 	case given.Type() == back.Type():
 		return differs(given, back, path)
-	case isOwn(given):
-		return path
+	case writesItself(given.Type()):
+		return path // in a form that the value read back does not have
 	}
 	switch given.Kind() {
 	case reflect.String:
@@ -228,12 +227,6 @@ func insideDiffers(given, back reflect.Value, path string) string {
 		return pathIf(text == "" || text != numberText(back), path)
 	}
 	return path
-}
-
-// isOwn reports whether a value writes itself as JSON, and so in a form that the
-// value read back does not have.
-func isOwn(v reflect.Value) bool {
-	return v.Type().Implements(reflect.TypeFor[json.Marshaler]()) || v.Type().Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // isNumber reports whether a string is a number to attributevalue, such as
