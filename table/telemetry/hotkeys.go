@@ -2,22 +2,16 @@ package telemetry
 
 import (
 	"cmp"
-	"fmt"
 	"hash/fnv"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/table"
 )
 
-// HotKey is a partition key that many requests were for. A partition of DynamoDB
-// takes 3,000 read units and 1,000 write units a second; a key that needs more has
-// to be spread, as package shard does. AWS: "Best practices for designing and using
-// partition keys effectively", Amazon DynamoDB Developer Guide.
+// HotKey is a partition key that many requests were for. A key that needs more than a
+// partition takes in a second has to be spread, as package shard does.
 type HotKey struct {
 	// Index is the index that was read; empty for the table.
 	Index string
@@ -94,16 +88,6 @@ type use struct {
 	read, write float64
 }
 
-// uses returns what a request did to its partitions. DynamoDB reports the units of
-// a batch or transaction together, so each item is taken to have an equal part.
-func uses(e table.Event, yield func(use)) {
-	read, write := units(e)
-	items := float64(len(e.Partitions))
-	for _, key := range e.Partitions {
-		yield(use{e.Index, key, len(e.Throttles), read / items, write / items})
-	}
-}
-
 // add counts a request. plain keeps the key itself.
 func (s *sketch) add(u use, at time.Time, plain bool) {
 	keyHash := HashKey(u.key)
@@ -162,21 +146,4 @@ func (c counter) hotKey() HotKey {
 		PeakRead: float64(c.peakRead), PeakWrite: float64(c.peakWrite),
 		Shards: max(1, int(shards)),
 	}
-}
-
-// write writes a line about the key.
-func (k HotKey) write(w io.Writer) {
-	name := string(k.Key)
-	if name == "" {
-		name = fmt.Sprintf("%016x", k.Hash)
-	}
-	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%g\t%g\t%d\n", oneLine(name), cmp.Or(k.Index, "-"), k.Requests, k.Throttled, k.PeakRead, k.PeakWrite, k.Shards)
-}
-
-// oneLine quotes a key that would break the table or control a terminal.
-func oneLine(name string) string {
-	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
-		return quoted
-	}
-	return name
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -73,8 +74,13 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	if s.rows == nil {
 		s.rows, s.hot = make(map[rowKey]Row), new(sketch)
 	}
-	now := time.Now()
-	uses(e, func(u use) { s.hot.add(u, now, s.PlainKeys) })
+	read, write := units(e)
+	// DynamoDB reports the units of a batch or transaction together, so each item is taken to
+	// have an equal part.
+	items, now := float64(len(e.Partitions)), time.Now()
+	for _, key := range e.Partitions {
+		s.hot.add(use{e.Index, key, len(e.Throttles), read / items, write / items}, now, s.PlainKeys)
+	}
 	key := rowKey{Pattern(ctx), e.Operation, e.Index}
 	if _, ok := s.rows[key]; !ok && len(s.rows) >= maxRows {
 		key.pattern = otherPatterns
@@ -83,7 +89,6 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	if e.Err != nil {
 		failed = 1
 	}
-	read, write := units(e)
 	s.rows[key] = s.rows[key].plus(Row{
 		Pattern: key.pattern, Operation: key.operation, Index: key.index,
 		Requests: 1, Attempts: e.Attempts, Errors: failed, Hedges: e.Hedges, HedgesWon: e.HedgesWon,
@@ -138,7 +143,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	}
 	fmt.Fprintln(tw, head)
 	for _, r := range append(rows, total) {
-		r.write(tw)
+		mean := r.Duration / time.Duration(max(r.Requests, 1))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%d\t%g\t%g\t%v\t%v", cmp.Or(r.Pattern, "-"), cmp.Or(r.Operation, "-"), cmp.Or(r.Index, "-"),
+			r.Requests, r.Attempts, r.Errors, r.ReadUnits, r.WriteUnits, mean.Round(time.Microsecond), r.Slowest.Round(time.Microsecond))
 		if total.Hedges > 0 {
 			fmt.Fprintf(tw, "\t%d\t%d", r.Hedges, r.HedgesWon)
 		}
@@ -158,7 +165,11 @@ func (s *Summary) writeHot(b *bytes.Buffer) {
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\nhot partition key\tindex\trequests\tthrottled\tpeak read units/s\tpeak write units/s\tshards")
 	for _, k := range hot {
-		k.write(tw)
+		name := string(k.Key)
+		if name == "" {
+			name = fmt.Sprintf("%016x", k.Hash)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%g\t%g\t%d\n", oneLine(name), cmp.Or(k.Index, "-"), k.Requests, k.Throttled, k.PeakRead, k.PeakWrite, k.Shards)
 	}
 	_ = tw.Flush()
 }
@@ -177,10 +188,12 @@ func (s *Summary) Hottest(n int) []HotKey {
 	return s.hot.hottest(max(n, 0))
 }
 
-func (r Row) write(w io.Writer) {
-	mean := r.Duration / time.Duration(max(r.Requests, 1))
-	fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%g\t%g\t%v\t%v", cmp.Or(r.Pattern, "-"), cmp.Or(r.Operation, "-"), cmp.Or(r.Index, "-"),
-		r.Requests, r.Attempts, r.Errors, r.ReadUnits, r.WriteUnits, mean.Round(time.Microsecond), r.Slowest.Round(time.Microsecond))
+// oneLine quotes a key that would break the table or control a terminal.
+func oneLine(name string) string {
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		return quoted
+	}
+	return name
 }
 
 // String returns the table that [Summary.WriteTo] writes.

@@ -203,20 +203,16 @@ func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	var written int64
 	lines := json.NewEncoder(&b)
-	err := lines.Encode(head)
+	_ = lines.Encode(head) // which has JSON, as all requests do
 	for _, r := range kept {
-		if err != nil {
-			return written, err
-		}
-		err = lines.Encode(r)
-		if b.Len() > 1<<16 && err == nil {
-			var n int64
-			n, err = b.WriteTo(w)
+		_ = lines.Encode(r)
+		if b.Len() > 1<<16 {
+			n, err := b.WriteTo(w)
 			written += n
+			if err != nil {
+				return written, err
+			}
 		}
-	}
-	if err != nil {
-		return written, err
 	}
 	n, err := b.WriteTo(w)
 	return written + n, err
