@@ -18,26 +18,18 @@ import (
 // [table.ErrInvalid]. So is one with a name or tag that holds "{{resolve:",
 // which CloudFormation would replace by a parameter or a secret of the account.
 func CloudFormation(spec schema.Table) ([]byte, error) {
-	template, err := cloudFormation(spec)
-	if err != nil {
+	fail := func(err error) ([]byte, error) {
 		return nil, &table.Error{Op: "CloudFormation", Table: spec.Name, Err: err}
 	}
-	return template, nil
-}
-
-func cloudFormation(spec schema.Table) ([]byte, error) {
 	in, err := spec.CreateTableInput()
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
 	if in.StreamSpecification != nil {
 		in.StreamSpecification.StreamEnabled = nil // A template turns the stream on by naming its view.
 	}
 	// The properties of the resource have the names of the request's members.
-	properties, err := settings(in)
-	if err != nil {
-		return nil, err
-	}
+	properties := settings(in)
 	if len(in.Tags) > 0 {
 		properties["Tags"] = in.Tags // also with values that are empty
 	}
@@ -55,7 +47,10 @@ func cloudFormation(spec schema.Table) ([]byte, error) {
 	if err == nil && bytes.Contains(template, []byte(dynamicReference)) {
 		err = fmt.Errorf("%w: a name or tag holds %q, which CloudFormation replaces", table.ErrInvalid, dynamicReference)
 	}
-	return template, err
+	if err != nil {
+		return fail(err)
+	}
+	return template, nil
 }
 
 // dynamicReference begins what CloudFormation replaces in any string of a

@@ -100,11 +100,7 @@ func (l layout) page(o Options) page {
 	kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(l.byType())), func(kind string) bool { return kind == "" })
 	p := page{Name: l.schema.Name, Entities: l.entities(), kinds: kinds}
 	for _, v := range l.views {
-		kind, name := "Index", v.index
-		if name == "" {
-			kind, name = "Table", l.schema.Name
-		}
-		shown := pageView{Kind: kind, Name: name, Layout: v.describe(func(name string) string { return name })}
+		shown := pageView{Kind: v.kind, Name: v.name, Layout: v.describe(func(name string) string { return name })}
 		for _, s := range l.pick(v, o) {
 			shown.Partitions = append(shown.Partitions, l.pagePartition(v, s, p.Class, o))
 		}

@@ -261,7 +261,9 @@ func (in inference) indexes(samples []table.Item) map[string]Pattern {
 			continue
 		}
 		patterns[v.index] = in.keyPattern(v.key, func(i int) ([]table.Item, map[place]bool) {
-			longest := longest(v.key[i], inside)
+			// The first shard of a sharded index has one segment less than the others.
+			groups := bySegments(v.key[i], inside)
+			longest := groups[slices.Max(slices.Collect(maps.Keys(groups)))]
 			return longest, in.prefixes(v.key[i], longest)
 		})
 	}
@@ -269,20 +271,6 @@ func (in inference) indexes(samples []table.Item) map[string]Pattern {
 		return nil
 	}
 	return patterns
-}
-
-// longest returns the samples whose key has the most segments. The first shard of a
-// sharded index has one segment less than the others.
-func longest(k keyAttribute, samples []table.Item) []table.Item {
-	most := 0
-	for _, item := range samples {
-		segments, _ := segmentsOf(item[k.name])
-		most = max(most, len(segments))
-	}
-	return slices.DeleteFunc(slices.Clone(samples), func(item table.Item) bool {
-		segments, _ := segmentsOf(item[k.name])
-		return len(segments) < most
-	})
 }
 
 // attribute returns the attribute that equals the texts in all samples. near is the

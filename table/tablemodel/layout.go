@@ -26,13 +26,16 @@ type layout struct {
 
 // view is the table or an index as queries see it.
 type view struct {
+	// kind is what it is, Table or Index, and name its name.
+	kind, name string
 	// index is the index's name; empty for the table.
 	index string
 	// key are the attributes of its keys, the first ones those of the partition key.
 	key       []keyAttribute
 	partition int // how many
 	// holds tells whether the view has an attribute of its items.
-	holds      func(name string) bool
+	holds func(name string) bool
+	// projection is the index; the table's is one of all attributes.
 	projection schema.Index
 	partitions []partition
 }
@@ -51,8 +54,11 @@ func lay(op string, spec schema.Table, items []table.Item) (layout, error) {
 		return layout{}, &table.Error{Op: op, Table: spec.Name, Err: err}
 	}
 	l := layout{schema: spec.WithDefaults()}
-	own := keyOf(schema.Index{PK: l.schema.PK, PKType: l.schema.PKType, SK: l.schema.SK, SKType: l.schema.SKType})
-	base := own.key
+	own := schema.Index{
+		PK: l.schema.PK, PKType: l.schema.PKType, SK: l.schema.SK, SKType: l.schema.SKType,
+		Projection: types.ProjectionTypeAll,
+	}
+	base := newView(own).key
 	for i, attributes := range items {
 		for _, k := range base {
 			if !k.in(attributes) {
@@ -61,26 +67,26 @@ func lay(op string, spec schema.Table, items []table.Item) (layout, error) {
 			}
 		}
 	}
-	own.holds = func(string) bool { return true }
-	l.views = append(l.views, newView(own, base, items))
-	l.keyNames = names(base)
-	for _, x := range l.schema.Indexes {
-		v := keyOf(x)
-		v.index, v.projection = x.Name, x
-		l.keyNames = append(l.keyNames, names(v.key)...)
+	for _, x := range slices.Concat([]schema.Index{own}, l.schema.Indexes) {
+		v := newView(x)
+		if v.index == "" {
+			v.kind, v.name = "Table", l.schema.Name
+		}
 		held := slices.Concat(names(base), names(v.key), x.Include)
 		v.holds = func(name string) bool {
 			return x.Projection == types.ProjectionTypeAll || slices.Contains(held, name)
 		}
-		l.views = append(l.views, newView(v, base, items))
+		v.partitions = v.partitionsOf(items, base)
+		l.keyNames = append(l.keyNames, names(v.key)...)
+		l.views = append(l.views, v)
 	}
 	return l, nil
 }
 
-// keyOf returns a view with the keys of an index.
-func keyOf(x schema.Index) view {
+// newView returns the view of an index, without items.
+func newView(x schema.Index) view {
 	partition, sort := x.Keys()
-	v := view{partition: len(partition)}
+	v := view{kind: "Index", name: x.Name, index: x.Name, projection: x, partition: len(partition)}
 	for _, a := range slices.Concat(partition, sort) {
 		v.key = append(v.key, keyAttribute{a.Name, a.Type})
 	}
@@ -99,10 +105,10 @@ func names(key []keyAttribute) []string {
 	return names
 }
 
-// newView returns v with the items that are in it, in order: those that have its
+// partitionsOf returns the items that are in the view, in order: those that have its
 // key attributes. The table's key decides between equal keys of an index, for
 // which DynamoDB has no order.
-func newView(v view, base []keyAttribute, items []table.Item) view {
+func (v view) partitionsOf(items []table.Item, base []keyAttribute) (partitions []partition) {
 	var in []table.Item
 	for _, item := range items {
 		if !slices.ContainsFunc(v.key, func(k keyAttribute) bool { return !k.in(item) }) {
@@ -119,12 +125,12 @@ func newView(v view, base []keyAttribute, items []table.Item) view {
 	})
 	for i, item := range in {
 		if i == 0 || slices.ContainsFunc(v.partitionKey(), func(k keyAttribute) bool { return k.compare(in[i-1], item) != 0 }) {
-			v.partitions = append(v.partitions, nil)
+			partitions = append(partitions, nil)
 		}
-		last := &v.partitions[len(v.partitions)-1]
+		last := &partitions[len(partitions)-1]
 		*last = append(*last, item)
 	}
-	return v
+	return partitions
 }
 
 // in reports whether the item has the attribute, with a value that can be a key.
@@ -166,9 +172,9 @@ func (l layout) byType() map[string][]table.Item {
 // delimiter is what package keys puts between the segments of a key.
 const delimiter = "#"
 
-// kind returns what partitions of one kind have in common: the text of their key
+// kindOf returns what partitions of one kind have in common: the text of their key
 // up to the first '#', the whole key without one.
-func (v view) kind(p partition) string {
+func (v view) kindOf(p partition) string {
 	prefix, _, found := strings.Cut(keyText(p[0][v.key[0].name]), delimiter)
 	if !found {
 		return prefix

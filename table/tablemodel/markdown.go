@@ -37,7 +37,7 @@ func Markdown(spec schema.Table, items []table.Item, options *Options) (string, 
 }
 
 func (l layout) markdown(b *strings.Builder, v view, o Options) {
-	b.WriteString(l.title(v) + "\n\n")
+	fmt.Fprintf(b, "**%s %s**, %s\n\n", v.kind, code(v.name), v.describe(code))
 	if len(v.partitions) == 0 {
 		b.WriteString("No items.\n")
 		return
@@ -74,14 +74,6 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 			line()
 		}
 	}
-}
-
-// title says what a view is sorted by and what it holds.
-func (l layout) title(v view) string {
-	if v.index != "" {
-		return fmt.Sprintf("**Index %s**, %s", code(v.index), v.describe(code))
-	}
-	return fmt.Sprintf("**Table %s**, %s", code(l.schema.Name), v.describe(code))
 }
 
 // describe says what a view is sorted by and what it holds. quote writes the name of

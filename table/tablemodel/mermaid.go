@@ -38,11 +38,7 @@ const wide = "%%{init: {\"flowchart\": {\"wrappingWidth\": 900}}}%%\n"
 
 // boxes writes the boxes of a view: v1p0 is the first one of view 1.
 func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o Options) {
-	title := "table " + l.schema.Name
-	if v.index != "" {
-		title = "index " + v.index
-	}
-	fmt.Fprintf(b, "  subgraph v%d[\"%s\"]\n", number, label(title))
+	fmt.Fprintf(b, "  subgraph v%d[\"%s\"]\n", number, label(strings.ToLower(v.kind)+" "+v.name))
 	for i, p := range picked {
 		var lines []string
 		if p.rows == nil {

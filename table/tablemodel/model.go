@@ -141,13 +141,13 @@ func (m Model) Find(item table.Item) (e Entity, n int, ok bool) {
 	if i < 0 || kind == "" {
 		return Entity{}, 0, false
 	}
-	best := match{}
+	var best match
 	for j, p := range m.Entities[i].Items {
-		if found := p.match(item, l.schema.PK, l.schema.SK); found.better(best) {
+		if found := p.match(item, l.schema.PK, l.schema.SK); slices.Compare(found, best) > 0 {
 			best, n = found, j
 		}
 	}
-	if !best.ok {
+	if best == nil {
 		return Entity{}, 0, false
 	}
 	return m.Entities[i], n, true
@@ -192,66 +192,45 @@ func (p Pattern) key(item table.Item) (key keys.Key, missing string, err error) 
 	return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}, "", nil
 }
 
-// match says how well a pattern and an item go together.
-type match struct {
-	ok bool
-	// confirmed means that all attributes are as in the key.
-	confirmed bool
-	// constant and known count the segments of constant text, and those that are
-	// attributes.
-	constant, known int
-}
-
-// better reports whether m is the better match. Of equal ones, the first is taken.
-func (m match) better(than match) bool {
-	switch {
-	case m.ok != than.ok:
-		return m.ok
-	case m.confirmed != than.confirmed:
-		return m.confirmed
-	case m.constant != than.constant:
-		return m.constant > than.constant
-	}
-	return m.known > than.known
-}
+// match says how well a pattern and an item go together, what counts most first: 1 if all
+// attributes are as in the key, the number of segments of constant text, and of those that
+// are attributes. It is nil if the key is not like the pattern.
+type match []int
 
 // match compares the pattern with the key of an item.
 func (p Pattern) match(item table.Item, pk, sk string) match {
-	m := match{ok: true, confirmed: true}
-	m.part(p.PK, item, pk)
-	if sk != "" {
-		m.part(p.SK, item, sk)
+	m := match{1, 0, 0}
+	if !m.part(p.PK, item, pk) || sk != "" && !m.part(p.SK, item, sk) {
+		return nil
 	}
 	return m
 }
 
-// part compares the pattern of a key attribute.
-func (m *match) part(pattern string, item table.Item, name string) {
+// part compares the pattern of a key attribute, and reports whether the key is like it.
+func (m match) part(pattern string, item table.Item, name string) bool {
 	texts, ok := segmentsOf(item[name])
 	// An entity can have hundreds of patterns: most are ruled out before they are parsed.
 	if !ok || strings.Count(pattern, delimiter) != len(texts)-1 {
-		m.ok = false
-		return
+		return false
 	}
 	segments, err := parsePattern(pattern)
 	if err != nil {
-		m.ok = false
-		return
+		return false
 	}
 	for i, s := range segments {
 		if !s.like(texts[i]) {
-			m.ok = false
-			return
+			return false
 		}
 		switch {
 		case s.constant:
-			m.constant++
+			m[1]++
 		case s.attribute != "":
-			m.known++
+			m[2]++
 			text, missing, err := s.text(item)
 			if err != nil || missing || text != texts[i] {
-				m.confirmed = false
+				m[0] = 0
 			}
 		}
 	}
+	return true
 }

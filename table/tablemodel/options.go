@@ -30,10 +30,7 @@ const (
 )
 
 func (o *Options) withDefaults() Options {
-	var c Options
-	if o != nil {
-		c = *o
-	}
+	c := *cmp.Or(o, &Options{})
 	c.Partitions = cmp.Or(c.Partitions, defaultPartitions)
 	c.Items = cmp.Or(c.Items, defaultItems)
 	c.Length = cmp.Or(c.Length, defaultLength)

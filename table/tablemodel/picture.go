@@ -31,7 +31,7 @@ func (l layout) pick(v view, o Options) []shown {
 		return fmt.Sprintf("%d more of %s…", n, kind)
 	}
 	var picked []shown
-	firsts(v.partitions, v.kind, o.Partitions, count, func(p partition, leftOut string) {
+	firsts(v.partitions, v.kindOf, o.Partitions, count, func(p partition, leftOut string) {
 		if p == nil {
 			picked = append(picked, shown{leftOut: leftOut})
 			return

@@ -15,12 +15,7 @@ type place struct {
 	text     string
 }
 
-func placeOf(segments []string) place {
-	if len(segments) == 0 {
-		return place{}
-	}
-	return place{len(segments), segments[0]}
-}
+func placeOf(segments []string) place { return place{len(segments), segments[0]} }
 
 // mostPrefixes is how many texts can be prefixes in one place of one type. Where
 // there are more, they are identifiers.
@@ -29,6 +24,9 @@ const mostPrefixes = 8
 // prefixes returns which of the first segments of a key attribute are prefixes.
 func (in inference) prefixes(k keyAttribute, items []table.Item) map[place]bool {
 	all := map[place]bool{}
+	if k.kind != types.ScalarAttributeTypeS {
+		return all
+	}
 	for segments, samples := range bySegments(k, items) {
 		texts := firstSegments(k, samples)
 		partitions := in.partitionsOf(texts, samples)
@@ -46,7 +44,7 @@ func (in inference) prefixes(k keyAttribute, items []table.Item) map[place]bool 
 func bySegments(k keyAttribute, items []table.Item) map[int][]table.Item {
 	groups := map[int][]table.Item{}
 	for _, item := range items {
-		if segments, ok := segmentsOf(item[k.name]); ok && k.kind == types.ScalarAttributeTypeS {
+		if segments, ok := segmentsOf(item[k.name]); ok {
 			groups[len(segments)] = append(groups[len(segments)], item)
 		}
 	}

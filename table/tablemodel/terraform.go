@@ -58,10 +58,7 @@ func Terraform(spec schema.Table) ([]byte, error) {
 	}
 	all.setKeys(in.KeySchema)
 	all.setThroughput(in.ProvisionedThroughput, in.WarmThroughput)
-	t, err := settings(all)
-	if err != nil {
-		return nil, &table.Error{Op: "Terraform", Table: spec.Name, Err: err}
-	}
+	t := settings(all)
 	if len(in.Tags) > 0 {
 		tags := map[string]string{} // also with values that are empty
 		for _, tag := range in.Tags {

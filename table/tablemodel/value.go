@@ -69,18 +69,16 @@ func document(v any) ([]byte, error) {
 // object is an object of JSON. Its members are written in the order of their names.
 type object map[string]any
 
-// settings returns v as an object without the members that are null, false or empty.
-func settings(v any) (object, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
+// settings returns v, which has JSON, as an object without the members that are null, false
+// or empty.
+func settings(v any) object {
+	text, _ := json.Marshal(v)
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var all map[string]any
-	err = decoder.Decode(&all)
+	_ = decoder.Decode(&all)
 	unset(all)
-	return all, err
+	return all
 }
 
 // unset reports whether a value is null, false or empty once members that are unset
