@@ -86,7 +86,7 @@ func (s Server) await(ctx context.Context, p *Process, url, port string) error {
 
 	var respondedAt time.Time
 	for {
-		if respondedAt.IsZero() && responds(ctx, client, url) {
+		if respondedAt.IsZero() && Responds(ctx, client.Do, url) == nil {
 			respondedAt = time.Now()
 		}
 		if !p.Alive() {
@@ -110,18 +110,17 @@ func (s Server) told(p *Process, port string) bool {
 	return s.Says != nil && strings.Contains(p.Output(), s.Says(port))
 }
 
-// responds reports whether an HTTP server responds at url, with any status.
-func responds(ctx context.Context, client *http.Client, url string) bool {
+// Responds returns nil if an HTTP server responds at url, with any status.
+func Responds(ctx context.Context, do func(*http.Request) (*http.Response, error), url string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return false
+		return err
 	}
-	resp, err := client.Do(r)
+	resp, err := do(r)
 	if err != nil {
-		return false
+		return err
 	}
-	_ = resp.Body.Close()
-	return true
+	return resp.Body.Close()
 }
 
 // port returns the port to try: one of its address that was free a moment ago,

@@ -95,16 +95,20 @@ func Start(ctx context.Context, opts *Options) (*Engine, error) {
 	return e, nil
 }
 
-// probe returns nil if something responds at the endpoint that the environment names.
+// probe returns nil if something responds at the endpoint that the environment names,
+// whatever it says. Without it, each request to a wrong address would fail only after the
+// SDK's retries.
 func (e *Engine) probe(ctx context.Context, named string) error {
 	u, err := url.Parse(named)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		// The value can hold a password.
 		return fmt.Errorf("%s is not the URL of an engine, such as http://127.0.0.1:8000", endpointVariable)
 	}
-	if err := e.responds(ctx, u); err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, responseTimeout, fmt.Errorf("no response within %v", responseTimeout))
+	defer cancel()
+	if err := subprocess.Responds(ctx, e.http.Do, u.String()); err != nil {
 		return fmt.Errorf("%w: nothing responds at %s=%s: %w; start the engine there, or unset the variable to have one started",
-			errNoEngine, endpointVariable, u.Redacted(), err)
+			errNoEngine, endpointVariable, u.Redacted(), cmp.Or(context.Cause(ctx), err))
 	}
 	return nil
 }
@@ -172,22 +176,6 @@ func hiddenAddress() string {
 	}
 	_ = l.Close()
 	return ip.String()
-}
-
-// responds returns nil if an HTTP server responds at u, whatever it says. Without
-// it, each request to a wrong address would fail only after the SDK's retries.
-func (e *Engine) responds(ctx context.Context, u *url.URL) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, responseTimeout, fmt.Errorf("no response within %v", responseTimeout))
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return err
-	}
-	resp, err := e.http.Do(r)
-	if err != nil {
-		return cmp.Or(context.Cause(ctx), err)
-	}
-	return resp.Body.Close()
 }
 
 // Endpoint returns the engine's URL, for AWS_ENDPOINT_URL_DYNAMODB or

@@ -68,8 +68,7 @@ func failure(err error) []slog.Attr {
 		return nil
 	}
 	attrs := []slog.Attr{slog.String("error.type", errorType(err))}
-	var response *smithyhttp.ResponseError
-	if errors.As(err, &response) && response.HTTPStatusCode() != 0 {
+	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && response.HTTPStatusCode() != 0 {
 		attrs = append(attrs, slog.String("db.response.status_code", strconv.Itoa(response.HTTPStatusCode())))
 	}
 	return attrs
@@ -91,8 +90,7 @@ func details(e table.Event) []slog.Attr {
 	if errors.As(e.Err, &response) && response.ServiceRequestID() != "" {
 		attrs = append(attrs, slog.String("aws.request_id", response.ServiceRequestID()))
 	}
-	var cancelled *types.TransactionCanceledException
-	if errors.As(e.Err, &cancelled) {
+	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](e.Err); ok {
 		codes := make([]string, len(cancelled.CancellationReasons))
 		for i, r := range cancelled.CancellationReasons {
 			codes[i] = aws.ToString(r.Code)
