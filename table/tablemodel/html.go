@@ -120,14 +120,14 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 	if s.rows == nil {
 		return pagePartition{LeftOut: s.leftOut}
 	}
-	first := s.rows[0].item
+	first := s.rows[0].value
 	p := pagePartition{Key: join(v.partitionKey(), func(k keyAttribute) string {
 		return shorten(text(first[k.name]), o.Length)
 	}), Count: count(s.items, "item")}
 	var items partition
 	for _, r := range s.rows {
-		if r.item != nil {
-			items = append(items, r.item)
+		if r.value != nil {
+			items = append(items, r.value)
 		}
 	}
 	v.partitions = []partition{items} // Columns that are empty in it are left out.
@@ -142,16 +142,16 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 		p.Titles = []string{"item"}
 	}
 	for _, r := range s.rows {
-		if r.item == nil {
+		if r.value == nil {
 			p.Rows = append(p.Rows, pageRow{LeftOut: r.leftOut})
 			continue
 		}
 		row := pageRow{}
-		if t := l.typeOf(r.item); t != "" && v.holds(l.schema.Type) {
+		if t := l.typeOf(r.value); t != "" && v.holds(l.schema.Type) {
 			row.Typed, row.Class = true, class(t)
 		}
 		for _, name := range columns {
-			row.Cells = append(row.Cells, l.cell(v, r.item, name, all, o))
+			row.Cells = append(row.Cells, l.cell(v, r.value, name, all, o))
 		}
 		if len(columns) == 0 {
 			row.Cells = []cell{{Values: []named{{Value: p.Key}}}}

@@ -61,14 +61,14 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 		}
 		for i, r := range p.rows {
 			clear(cells)
-			if r.item == nil {
+			if r.value == nil {
 				cells[min(1, len(cells)-1)] = plain(r.leftOut)
 				line()
 				continue
 			}
 			for j, name := range columns {
 				if i == 0 || j >= v.partition {
-					cells[j] = l.markdownCell(name, l.cell(v, r.item, name, columns, o))
+					cells[j] = l.markdownCell(name, l.cell(v, r.value, name, columns, o))
 				}
 			}
 			line()

@@ -48,7 +48,7 @@ func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o 
 			if j == 0 {
 				var parts []string
 				for _, k := range v.partitionKey() {
-					parts = append(parts, label(shorten(text(r.item[k.name]), o.Length)))
+					parts = append(parts, label(shorten(text(r.value[k.name]), o.Length)))
 				}
 				lines = append(lines, "<b>"+strings.Join(parts, " · ")+"</b>")
 			}
@@ -66,7 +66,7 @@ func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o 
 
 // line is what a box shows of an item.
 func (l layout) line(v view, r row, o Options) string {
-	if r.item == nil {
+	if r.value == nil {
 		return label(r.leftOut)
 	}
 	var parts []string
@@ -75,9 +75,9 @@ func (l layout) line(v view, r row, o Options) string {
 		sorted = l.views[0].key // nothing but the table's key tells its items apart
 	}
 	for _, k := range sorted {
-		parts = append(parts, label(shorten(text(r.item[k.name]), o.Length)))
+		parts = append(parts, label(shorten(text(r.value[k.name]), o.Length)))
 	}
-	if t := l.typeOf(r.item); t != "" && v.holds(l.schema.Type) {
+	if t := l.typeOf(r.value); t != "" && v.holds(l.schema.Type) {
 		parts = append(parts, "<i>"+label(t)+"</i>")
 	}
 	return strings.Join(parts, " · ")
@@ -88,8 +88,8 @@ func (l layout) line(v view, r row, o Options) string {
 func (l layout) arrows(b *strings.Builder, from []shown, number int, to []shown) {
 	base := l.views[0].key
 	same := func(a, b row) bool {
-		return a.item != nil && b.item != nil &&
-			!slices.ContainsFunc(base, func(k keyAttribute) bool { return k.compare(a.item, b.item) != 0 })
+		return a.value != nil && b.value != nil &&
+			!slices.ContainsFunc(base, func(k keyAttribute) bool { return k.compare(a.value, b.value) != 0 })
 	}
 	for i, p := range from {
 		for j, q := range to {

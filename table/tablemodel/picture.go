@@ -7,12 +7,14 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// row is one line of a picture of a partition: an item, or how many were left
-// out in its place.
-type row struct {
-	item    table.Item // nil for those left out
+// picked is an element of a picture, or how many were left out in its place.
+type picked[E any] struct {
+	value   E
 	leftOut string
 }
+
+// row is one line of a picture of a partition; its item is nil for those left out.
+type row = picked[table.Item]
 
 // shown is a partition as a picture shows it, or, without rows, partitions that
 // were left out.
@@ -24,35 +26,25 @@ type shown struct {
 
 // pick returns what a picture shows of a view.
 func (l layout) pick(v view, o Options) []shown {
-	count := func(n int, kind string) string {
+	partitions := firsts(v.partitions, v.kindOf, o.Partitions, func(n int, kind string) string {
 		if kind == "" {
 			return fmt.Sprintf("%d more of these partitions", n)
 		}
 		return fmt.Sprintf("%d more of %s…", n, kind)
-	}
-	var picked []shown
-	firsts(v.partitions, v.kindOf, o.Partitions, count, func(p partition, leftOut string) {
-		if p == nil {
-			picked = append(picked, shown{leftOut: leftOut})
-			return
-		}
-		picked = append(picked, shown{rows: l.rows(p, o), items: len(p)})
 	})
-	return picked
+	all := make([]shown, len(partitions))
+	for i, p := range partitions {
+		all[i] = shown{items: len(p.value), leftOut: p.leftOut}
+		all[i].rows = firsts(p.value, l.typeOf, o.Items, func(n int, kind string) string {
+			return strings.TrimSpace(fmt.Sprintf("%d more %s", n, kind))
+		})
+	}
+	return all
 }
 
-// rows returns what a picture shows of a partition.
-func (l layout) rows(p partition, o Options) []row {
-	count := func(n int, kind string) string { return strings.TrimSpace(fmt.Sprintf("%d more %s", n, kind)) }
-	var rows []row
-	firsts(p, l.typeOf, o.Items, count, func(item table.Item, leftOut string) { rows = append(rows, row{item, leftOut}) })
-	return rows
-}
-
-// firsts gives show the first elements of each kind, and in place of others, which it
-// gives as the zero value, how many of which kinds were left out. A negative limit
-// leaves out nothing.
-func firsts[E any](all []E, kindOf func(E) string, limit int, count func(n int, kind string) string, show func(e E, leftOut string)) {
+// firsts returns the first elements of each kind, and in place of others how many of which
+// kinds were left out. A negative limit leaves out nothing.
+func firsts[E any](all []E, kindOf func(E) string, limit int, count func(n int, kind string) string) (picture []picked[E]) {
 	seen, hidden := map[string]int{}, map[string]int{}
 	var order []string // the kinds among the hidden
 	flush := func() {
@@ -61,8 +53,7 @@ func firsts[E any](all []E, kindOf func(E) string, limit int, count func(n int, 
 			counts = append(counts, count(hidden[kind], kind))
 		}
 		if len(counts) > 0 {
-			var none E
-			show(none, "… "+strings.Join(counts, ", "))
+			picture = append(picture, picked[E]{leftOut: "… " + strings.Join(counts, ", ")})
 		}
 		clear(hidden)
 		order = nil
@@ -72,7 +63,7 @@ func firsts[E any](all []E, kindOf func(E) string, limit int, count func(n int, 
 		if limit < 0 || seen[kind] < limit {
 			flush()
 			seen[kind]++
-			show(e, "")
+			picture = append(picture, picked[E]{value: e})
 			continue
 		}
 		if hidden[kind] == 0 {
@@ -81,4 +72,5 @@ func firsts[E any](all []E, kindOf func(E) string, limit int, count func(n int, 
 		hidden[kind]++
 	}
 	flush()
+	return picture
 }
