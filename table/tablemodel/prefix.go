@@ -28,8 +28,7 @@ func (in inference) prefixes(k keyAttribute, items []table.Item) map[place]bool 
 		return all
 	}
 	for segments, samples := range bySegments(k, items) {
-		texts := firstSegments(k, samples)
-		partitions := in.partitionsOf(texts, samples)
+		texts, partitions := in.firstSegments(k, samples)
 		if in.isAttribute(texts, samples, len(partitions)) {
 			continue
 		}
@@ -51,16 +50,19 @@ func bySegments(k keyAttribute, items []table.Item) map[int][]table.Item {
 	return groups
 }
 
-// partitionsOf returns, for each text, the partition keys of the samples that it is of.
-func (in inference) partitionsOf(texts []string, samples []table.Item) map[string]map[string]bool {
-	partitions := map[string]map[string]bool{}
+// firstSegments returns the first segments of a key attribute, and for each of their texts
+// the partition keys of the samples that it is of.
+func (in inference) firstSegments(k keyAttribute, samples []table.Item) (texts []string, partitions map[string]map[string]bool) {
+	texts, partitions = make([]string, len(samples)), map[string]map[string]bool{}
 	for i, item := range samples {
+		segments, _ := segmentsOf(item[k.name])
+		texts[i] = segments[0]
 		if partitions[texts[i]] == nil {
 			partitions[texts[i]] = map[string]bool{}
 		}
 		partitions[texts[i]][keyText(item[in.schema.PK])] = true
 	}
-	return partitions
+	return texts, partitions
 }
 
 // prefixesAmong reports for each first segment of keys whether it is a prefix, given
@@ -89,16 +91,6 @@ func (in inference) prefixesAmong(partitions map[string]map[string]bool, segment
 		}
 	}
 	return all
-}
-
-// firstSegments returns the first segments of a key attribute.
-func firstSegments(k keyAttribute, samples []table.Item) []string {
-	texts := make([]string, len(samples))
-	for i, item := range samples {
-		segments, _ := segmentsOf(item[k.name])
-		texts[i] = segments[0]
-	}
-	return texts
 }
 
 // isAttribute reports whether the first segments of a key are the values of an
