@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -135,11 +134,8 @@ func (r *record) check(name string) error {
 
 func (r *record) parseIdentity(in *item.Parser) bool {
 	raw, ok := in.Skip()
-	if !ok || string(raw) == "null" {
-		return ok
-	}
 	var identity struct{ Type, PrincipalID string } // names are compared without regard to case
-	ok = json.Unmarshal(raw, &identity) == nil
+	ok = ok && json.Unmarshal(raw, &identity) == nil
 	r.expired = identity.Type == ttlPrincipalType && identity.PrincipalID == ttlPrincipal
 	return ok
 }
@@ -181,11 +177,10 @@ func text(in *item.Parser, into *string) bool {
 // image reads an item, or null.
 func image(in *item.Parser, into *table.Item) bool {
 	raw, ok := in.Skip()
-	if !ok || bytes.Equal(raw, []byte("null")) {
+	if !ok || string(raw) == "null" {
 		return ok
 	}
-	item, _, ok := item.NewParser(raw).Item()
-	*into = item
+	*into, _, ok = item.NewParser(raw).Item()
 	return ok
 }
 

@@ -56,9 +56,6 @@ func Start(name string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// PID returns the child's process id.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
-
 // Exited is closed when the child has ended and left the process table.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
