@@ -173,7 +173,7 @@ func (s *shardReader) next(ctx context.Context) ([]*record, error) {
 
 // handle gives records to the router until all were handled, and stores the position.
 func (s *shardReader) handle(ctx context.Context, records []*record) error {
-	delay, attempts, failing := 100*time.Millisecond, 0, ""
+	delay, attempts := 100*time.Millisecond, 0 // of the first record
 	for len(records) > 0 {
 		done, failure, err := s.try(ctx, records)
 		if err != nil {
@@ -191,9 +191,6 @@ func (s *shardReader) handle(ctx context.Context, records []*record) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if at := records[0].sequence; at != failing {
-			failing, attempts = at, 0
-		}
 		attempts++
 		if s.Attempts > 0 && attempts >= s.Attempts {
 			if err := retry(ctx, func() error { return s.setAside(ctx, records[0], failure) }); err != nil {
@@ -202,7 +199,7 @@ func (s *shardReader) handle(ctx context.Context, records []*record) error {
 			if err := s.advance(ctx, records[:1], failure); err != nil {
 				return err
 			}
-			records = records[1:]
+			records, attempts = records[1:], 0
 			continue
 		}
 		s.progress(Progress{Shard: s.held.State.Shard, Err: failure, Lag: s.Table.Now().Sub(records[0].at)})
