@@ -72,8 +72,8 @@ func (l layout) entity(kind string, items []table.Item) Entity {
 	in := inference{layout: l, kind: kind}
 	_, _, in.claims = ClaimOwner(l.schema, items[0])
 	base := l.views[0]
-	var forms [][]table.Item
-	position := map[string]int{}
+	var forms []string // in the order of their first items
+	samples := map[string][]table.Item{}
 	prefixes := make([]map[place]bool, len(base.key))
 	for i, k := range base.key {
 		prefixes[i] = in.prefixes(k, items)
@@ -88,18 +88,15 @@ func (l layout) entity(kind string, items []table.Item) Entity {
 			}
 			form += delimiter
 		}
-		n, seen := position[form]
-		if !seen {
-			n = len(forms)
-			position[form] = n
-			forms = append(forms, nil)
+		if samples[form] == nil {
+			forms = append(forms, form)
 		}
-		forms[n] = append(forms[n], item)
+		samples[form] = append(samples[form], item)
 	}
 	in.alone = len(forms) == 1
-	for _, samples := range forms {
-		p := in.keyPattern(base.key, func(i int) ([]table.Item, map[place]bool) { return samples, prefixes[i] })
-		p.Indexes = in.indexes(samples)
+	for _, form := range forms {
+		p := in.keyPattern(base.key, func(i int) ([]table.Item, map[place]bool) { return samples[form], prefixes[i] })
+		p.Indexes = in.indexes(samples[form])
 		e.Items = append(e.Items, p)
 	}
 	slices.SortStableFunc(e.Items, func(a, b Pattern) int {
@@ -318,19 +315,16 @@ func (in inference) equal(name string, texts []string, samples []table.Item, kin
 			forms = append(forms, form)
 		}
 	}
+forms:
 	for _, form := range forms {
 		s := segment{attribute: name, form: form}
-		equal := true
 		for i, item := range samples {
 			text, missing, err := s.text(item)
 			if err != nil || missing || text != texts[i] || !sameKind(kind, item[name]) {
-				equal = false
-				break
+				continue forms
 			}
 		}
-		if equal {
-			return s, true
-		}
+		return s, true
 	}
 	return segment{}, false
 }
