@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,6 +16,23 @@ import (
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
+
+// shared is the engine of all tests of the process. It ends with the process.
+var shared = sync.OnceValues(func() (*Engine, error) {
+	return Start(context.Background(), nil)
+})
+
+// Client returns a new client of the engine that all tests of the process
+// share, as [Engine.Client] does; the first call starts it. Without an engine
+// the test fails: a test of storage that was skipped has shown nothing.
+func Client(tb testing.TB, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	tb.Helper()
+	engine, err := shared()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return engine.Client(optFns...)
+}
 
 // New returns a new, empty table with the keys, indexes, TTL and stream of the
 // schema, on the engine that all tests share. It has a name of its own, whatever

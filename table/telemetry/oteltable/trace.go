@@ -3,6 +3,7 @@ package oteltable
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -74,4 +75,21 @@ func consumed(e table.Event) string {
 		CapacityUnits float64
 	}{e.Table, e.Capacity})
 	return string(text)
+}
+
+// keyValues returns attributes as those of OpenTelemetry.
+func keyValues(attrs []slog.Attr) []attribute.KeyValue {
+	all := make([]attribute.KeyValue, len(attrs))
+	for i, a := range attrs {
+		key := attribute.Key(a.Key)
+		switch v := a.Value.Any().(type) {
+		case int64:
+			all[i] = key.Int64(v)
+		case []string:
+			all[i] = key.StringSlice(v)
+		default:
+			all[i] = key.String(a.Value.String())
+		}
+	}
+	return all
 }
