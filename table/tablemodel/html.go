@@ -90,8 +90,7 @@ type pagePartition struct {
 // pageRow is an item, or the number of those left out.
 type pageRow struct {
 	LeftOut string
-	Typed   bool
-	Class   int
+	Type    string // empty if the view does not show it
 	Cells   []cell
 }
 
@@ -102,7 +101,7 @@ func (l layout) page(o Options) page {
 	for _, v := range l.views {
 		shown := pageView{Kind: v.kind, Name: v.name, Layout: v.describe(func(name string) string { return name })}
 		for _, s := range l.pick(v, o) {
-			shown.Partitions = append(shown.Partitions, l.pagePartition(v, s, p.Class, o))
+			shown.Partitions = append(shown.Partitions, l.pagePartition(v, s, o))
 		}
 		p.Views = append(p.Views, shown)
 	}
@@ -116,7 +115,7 @@ func (l layout) page(o Options) page {
 	return p
 }
 
-func (l layout) pagePartition(v view, s shown, class func(string) int, o Options) pagePartition {
+func (l layout) pagePartition(v view, s shown, o Options) pagePartition {
 	if s.rows == nil {
 		return pagePartition{LeftOut: s.leftOut}
 	}
@@ -147,8 +146,8 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 			continue
 		}
 		row := pageRow{}
-		if t := l.typeOf(r.value); t != "" && v.holds(l.schema.Type) {
-			row.Typed, row.Class = true, class(t)
+		if v.holds(l.schema.Type) {
+			row.Type = l.typeOf(r.value)
 		}
 		for _, name := range columns {
 			row.Cells = append(row.Cells, l.cell(v, r.value, name, all, o))
