@@ -21,10 +21,9 @@ import (
 // Router gives the changes of a table's stream to handlers. It is safe for concurrent
 // use. Get one from [New].
 //
-// The changes of one item are handled in their order, one after the other. The first
-// failure ends a batch: later records of other items may have been handled already,
-// and are delivered again with the rest. No record is skipped, and no record overtakes
-// an earlier one of the same item. A panic of a handler becomes one of the goroutine that
+// The first failure ends a batch: later records of other items may have been handled
+// already, and are delivered again with the rest. The package documentation has the order
+// of changes. A panic of a handler becomes one of the goroutine that
 // has called [Router.Handle] or [Reader.Run]. Its value is an error that has the stack of
 // the handler.
 type Router struct {

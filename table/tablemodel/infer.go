@@ -42,9 +42,6 @@ import (
 // A model holds no values but constants. Where identifiers of people look like
 // prefixes, or lack an attribute and occur in several partitions, they are taken for
 // constants: look at the model before you publish it.
-//
-// An invalid schema is [table.ErrInvalid]. An item that lacks a key attribute is
-// [keys.ErrInvalid]. Both are in a [*table.Error].
 func Infer(spec schema.Table, items []table.Item) (Model, error) {
 	l, err := lay("Infer", spec, items)
 	if err != nil {

@@ -85,7 +85,14 @@ func Start(ctx context.Context, opts *Options) (*Engine, error) {
 	var err error
 	if named := os.Getenv(endpointVariable); named != "" {
 		e.endpoint, err = named, e.probe(ctx, named)
-		e.creds = credentialsOr(e.creds)
+		if id := os.Getenv("AWS_ACCESS_KEY_ID"); id != "" {
+			e.creds = aws.Credentials{
+				AccessKeyID:     id,
+				SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
+				SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
+				Source:          "environment",
+			}
+		}
 	} else {
 		e.process, e.endpoint, err = run(ctx, cmp.Or(opts, &Options{}))
 	}
@@ -111,20 +118,6 @@ func (e *Engine) probe(ctx context.Context, named string) error {
 			errNoEngine, endpointVariable, u.Redacted(), cmp.Or(context.Cause(ctx), err))
 	}
 	return nil
-}
-
-// credentialsOr returns the credentials of the environment, or else these.
-func credentialsOr(local aws.Credentials) aws.Credentials {
-	id := os.Getenv("AWS_ACCESS_KEY_ID")
-	if id == "" {
-		return local
-	}
-	return aws.Credentials{
-		AccessKeyID:     id,
-		SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
-		SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
-		Source:          "environment",
-	}
 }
 
 // run starts an installed engine, and returns its process and endpoint.
@@ -203,7 +196,6 @@ func (e *Engine) Done() <-chan struct{} {
 //	var faults tabletest.Faults
 //	client := engine.Client(faults.Install)
 func (e *Engine) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
-	creds := e.creds
 	var retryer aws.Retryer
 	if e.process != nil {
 		retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = maxBackoff })
@@ -212,7 +204,7 @@ func (e *Engine) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 		BaseEndpoint: aws.String(e.endpoint),
 		Region:       cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return creds, nil
+			return e.creds, nil
 		}),
 		HTTPClient: e.http,
 		Retryer:    retryer,

@@ -39,10 +39,9 @@
 //
 // # Traces for the simulator
 //
-// [Trace] keeps a uniform random sample of the requests, 10,000 by default, in bounded
-// memory. [Trace.WriteTo] writes it as lines of JSON, which are an input of the
-// command singletable simulate. A trace has hashes of partition keys under a random
-// secret, never the keys, and only those prefixes of keys that [Trace].Prefixes lists:
+// [Trace] keeps a random sample of the requests, which is an input of the command
+// singletable simulate. It never has partition keys, and only those of their prefixes that
+// [Trace].Prefixes lists:
 //
 //	trace := telemetry.Trace{Prefixes: []keys.Prefix{keys.User, Order}}
 //
