@@ -35,6 +35,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -86,10 +87,7 @@ type state struct {
 //
 // Errors: [table.ErrInvalid].
 func New(t *table.Table, key keys.Key, options *Options) (*Lock, error) {
-	life := defaultLife
-	if options != nil && options.Life != 0 {
-		life = options.Life
-	}
+	life := cmp.Or(cmp.Or(options, &Options{}).Life, defaultLife)
 	switch {
 	case t == nil || t.Schema().Name == "":
 		return nil, &table.Error{Op: "lease New", Err: fmt.Errorf("%w: the table was not made by table.New", table.ErrInvalid)}

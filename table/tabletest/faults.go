@@ -2,6 +2,7 @@ package tabletest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -134,9 +135,7 @@ func (f *Faults) MaxInFlight() int {
 func (f *Faults) RoundTrip(r *http.Request) (*http.Response, error) { return f.roundTrip(f.Base, r) }
 
 func (f *Faults) roundTrip(base http.RoundTripper, r *http.Request) (*http.Response, error) {
-	if base == nil {
-		base = http.DefaultTransport
-	}
+	base = cmp.Or(base, http.DefaultTransport)
 	body, err := readBody(r)
 	if err != nil {
 		return nil, err

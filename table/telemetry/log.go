@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,10 +23,7 @@ import (
 // gets the context of the operation.
 func Logs(logger *slog.Logger) func(context.Context, table.Event) {
 	return func(ctx context.Context, e table.Event) {
-		l := logger
-		if l == nil {
-			l = slog.Default()
-		}
+		l := cmp.Or(logger, slog.Default())
 		if lvl := level(e.Err); l.Enabled(ctx, lvl) {
 			l.LogAttrs(ctx, lvl, "DynamoDB request", line(ctx, e)...)
 		}

@@ -165,10 +165,7 @@ func (s *Summary) writeHot(b *bytes.Buffer) {
 	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "\nhot partition key\tindex\trequests\tthrottled\tpeak read units/s\tpeak write units/s\tshards")
 	for _, k := range hot {
-		name := string(k.Key)
-		if name == "" {
-			name = fmt.Sprintf("%016x", k.Hash)
-		}
+		name := cmp.Or(string(k.Key), fmt.Sprintf("%016x", k.Hash))
 		fmt.Fprintf(tw, "%s\t%s\t%d\t%d\t%g\t%g\t%d\n", oneLine(name), cmp.Or(k.Index, "-"), k.Requests, k.Throttled, k.PeakRead, k.PeakWrite, k.Shards)
 	}
 	_ = tw.Flush()

@@ -1,6 +1,7 @@
 package oteltable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,7 @@ var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1,
 // Units that failed requests consume, as writes with failed conditions do, are
 // not known and not counted.
 func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (func(context.Context, table.Event), error) {
-	if provider == nil {
-		provider = otel.GetMeterProvider()
-	}
-	m, err := newMeters(provider.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
+	m, err := newMeters(cmp.Or(provider, otel.GetMeterProvider()).Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
 	if err != nil {
 		return nil, fmt.Errorf("oteltable: %w", err)
 	}
@@ -87,10 +85,7 @@ func (m meters) record(ctx context.Context, e table.Event, extra []attribute.Key
 // partition keys that the peak needs. Keep n small: each key is a series of its own.
 // The provider is by default the global one.
 func HotKeys(provider metric.MeterProvider, summary *telemetry.Summary, n int, extra ...attribute.KeyValue) error {
-	if provider == nil {
-		provider = otel.GetMeterProvider()
-	}
-	meter := provider.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
+	meter := cmp.Or(provider, otel.GetMeterProvider()).Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
 	extra = slices.Clone(extra)
 	for _, gauge := range []struct {
 		name, unit, description string

@@ -1,6 +1,7 @@
 package oteltable
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -30,10 +31,7 @@ const scope = "github.com/singletable/singletable/table/telemetry/oteltable"
 // ended, so spans of the HTTP client beneath are its siblings and not its
 // children.
 func Traces(provider trace.TracerProvider, extra ...attribute.KeyValue) func(context.Context, table.Event) {
-	if provider == nil {
-		provider = otel.GetTracerProvider()
-	}
-	tracer := provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))
+	tracer := cmp.Or(provider, otel.GetTracerProvider()).Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))
 	extra = slices.Clone(extra)
 	return func(ctx context.Context, e table.Event) {
 		end := time.Now()
