@@ -171,12 +171,12 @@ const maxSegments = 10_000
 func (j Job) Run(ctx context.Context) (Report, error) {
 	w, err := newWalk(j, true)
 	if err != nil {
-		return Report{}, j.fail("Run", err)
+		return Report{}, fail("Run", j.Name, j.Table, err)
 	}
 	err = w.segments(ctx, w.held)
 	report, failed := w.overall(context.WithoutCancel(ctx))
 	if err = cmp.Or(err, failed); err != nil {
-		return report, j.fail("Run", err)
+		return report, fail("Run", j.Name, j.Table, err)
 	}
 	return report, nil
 }
@@ -189,24 +189,25 @@ func (j Job) Run(ctx context.Context) (Report, error) {
 func (j Job) DryRun(ctx context.Context) (Report, error) {
 	w, err := newWalk(j, false)
 	if err != nil {
-		return Report{}, j.fail("DryRun", err)
+		return Report{}, fail("DryRun", j.Name, j.Table, err)
 	}
 	err = w.segments(ctx, func(ctx context.Context, n int) error {
 		return w.segment(ctx, n, &position{}, func(context.Context) error { return nil })
 	})
 	report := w.sum()
 	if err != nil {
-		return report, j.fail("DryRun", err)
+		return report, fail("DryRun", j.Name, j.Table, err)
 	}
 	return report, nil
 }
 
-func (j Job) fail(op string, err error) error {
+// fail returns the error of an operation. job is empty for a transfer.
+func fail(op, job string, t *table.Table, err error) error {
 	name := ""
-	if j.Table != nil {
-		name = j.Table.Schema().Name
+	if t != nil {
+		name = t.Schema().Name
 	}
-	return &table.Error{Op: "backfill " + op, Name: j.Name, Table: name, Err: err}
+	return &table.Error{Op: "backfill " + op, Name: job, Table: name, Err: err}
 }
 
 // lease returns the lease of a segment.

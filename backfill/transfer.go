@@ -124,11 +124,7 @@ func (t *Transfer) Run(in io.Reader, out, aside io.Writer) (TransferReport, erro
 		err = t.run(entities, in, out, aside, &report)
 	}
 	if err != nil {
-		name := ""
-		if t.Table != nil {
-			name = t.Table.Schema().Name
-		}
-		return report, &table.Error{Op: "backfill Transfer", Table: name, Err: err}
+		return report, fail("Transfer", "", t.Table, err)
 	}
 	return report, nil
 }

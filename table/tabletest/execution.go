@@ -56,7 +56,6 @@ func (o *operation) String() string { return string(rune('A' + o.number)) }
 
 // message is a request on its way.
 type message struct {
-	from     *operation
 	request  *http.Request
 	body     []byte
 	touches  footprint
@@ -160,7 +159,7 @@ func (x *execution) hold(o *operation, r *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	m := &message{
-		from: o, request: r, body: body, response: make(chan result, 1),
+		request: r, body: body, response: make(chan result, 1),
 		touches: footprintOf(operationName(r), body, x.world.schema),
 	}
 	x.mu.Lock()
@@ -300,8 +299,7 @@ func (x *execution) independent(a, b step) bool {
 
 // take makes a step.
 func (x *execution) take(s step) {
-	m := x.message(s)
-	o := m.from
+	m, o := x.message(s), x.operations[s.operation]
 	var seen string
 	engine := roundTripper(func(r *http.Request) (*http.Response, error) {
 		response, err := x.world.RoundTrip(r)
