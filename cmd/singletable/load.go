@@ -94,7 +94,7 @@ func (p *program) load(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = f.Close() }() // Nothing was written.
+		defer func() { _ = errors.Join(lines.Unlock(f), f.Close()) }() // Nothing was written.
 		// Two loads would save their positions in one state.
 		if err := lines.Lock(f); err != nil && !*check {
 			return fmt.Errorf("%s: another process loads it: %w", rest[1], err)

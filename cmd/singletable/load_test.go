@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -266,7 +267,7 @@ func TestDumpAndLoadWithASchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	trouble(t, run(t, nil, "", "load", "-schema", spec, to.Schema().Name, file), "another process loads it")
-	if err := other.Close(); err != nil {
+	if err := errors.Join(lines.Unlock(other), other.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if got := run(t, nil, "", "load", "-schema", spec, "-json", to.Schema().Name, file); decoded[loaded](t, got).Items != 30 {
