@@ -12,10 +12,9 @@ import (
 	"github.com/singletable/singletable/keys"
 )
 
-// partitions returns the partition key of each item that a read or a batch is about,
-// of the index in a query of one. A scan has none.
-func (t *Table) partitions(in any) []keys.PK {
-	var all []keys.PK
+// partitions returns the partition key of each item that a request is about, of the index
+// in a query of one, and how many of them a batch or transaction has. A scan has none.
+func (t *Table) partitions(in any) (all []keys.PK, batch int) {
 	add := func(attributes map[string]types.AttributeValue) {
 		_, pk := keyText(attributes[t.schema.PK])
 		all = append(all, keys.PK(pk))
@@ -23,18 +22,34 @@ func (t *Table) partitions(in any) []keys.PK {
 	switch in := in.(type) {
 	case *dynamodb.GetItemInput:
 		add(in.Key)
+	case *dynamodb.PutItemInput:
+		add(in.Item)
+	case *dynamodb.UpdateItemInput:
+		add(in.Key)
+	case *dynamodb.DeleteItemInput:
+		add(in.Key)
 	case *dynamodb.QueryInput:
 		_, pk := keyText(in.ExpressionAttributeValues[":pk"])
 		for i := 1; i < len(t.layouts[aws.ToString(in.IndexName)].partition); i++ {
 			_, text := keyText(in.ExpressionAttributeValues[":k"+strconv.Itoa(i)])
 			pk += "#" + text
 		}
-		all = append(all, keys.PK(pk))
+		return []keys.PK{keys.PK(pk)}, 0
 	case *dynamodb.SearchVectorsInput:
 		if x, _ := t.vectorIndex(aws.ToString(in.IndexName)); x.Partition.Name != "" {
 			_, pk := keyText(in.ExpressionAttributeValues[":s0"])
-			all = append(all, keys.PK(pk))
+			return []keys.PK{keys.PK(pk)}, 0
 		}
+	default:
+		t.eachInBatch(in, add)
+		return all, len(all)
+	}
+	return all, 0
+}
+
+// eachInBatch gives add the item or key of each read or write of a batch or transaction.
+func (t *Table) eachInBatch(in any, add func(map[string]types.AttributeValue)) {
+	switch in := in.(type) {
 	case *dynamodb.BatchGetItemInput:
 		for _, key := range in.RequestItems[*t.name].Keys {
 			add(key)
@@ -51,8 +66,20 @@ func (t *Table) partitions(in any) []keys.PK {
 		for _, item := range in.TransactItems {
 			add(item.Get.Key)
 		}
+	case *dynamodb.TransactWriteItemsInput:
+		for _, item := range in.TransactItems {
+			switch {
+			case item.Put != nil:
+				add(item.Put.Item)
+			case item.Update != nil:
+				add(item.Update.Key)
+			case item.Delete != nil:
+				add(item.Delete.Key)
+			default:
+				add(item.ConditionCheck.Key)
+			}
+		}
 	}
-	return all
 }
 
 // throttles returns why an attempt was throttled, nothing if it was not. Where

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/singletable/singletable/internal/hedge"
-	"github.com/singletable/singletable/keys"
 )
 
 // request is what the library knows about one request in addition to its input.
@@ -13,8 +12,6 @@ type request struct {
 	// attempts is given by writes, whose outcome depends on what happened to
 	// earlier attempts; reads need them to be repeated when a response breaks off.
 	attempts *attempts
-	// partitions are those of a write, if there is an observer.
-	partitions []keys.PK
 	// body, if set, is what the call sends, "" before its first request. Later ones are
 	// the same to the byte: maps have no order, and to DynamoDB Local a transaction of
 	// another order is not the one of the token.
@@ -27,18 +24,6 @@ type request struct {
 	kept  int
 	// decoded is set once the response was read here, and not by the client.
 	decoded bool
-}
-
-// partitionsOf returns the partition keys of writes, if there is an observer.
-func (t *Table) partitionsOf(writes ...write) []keys.PK {
-	if t.options.Observe == nil {
-		return nil
-	}
-	all := make([]keys.PK, len(writes))
-	for i := range writes {
-		all[i] = writes[i].op.key.PK
-	}
-	return all
 }
 
 // finish returns the error of a call that has ended. Without one, it takes the items of

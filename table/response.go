@@ -1,6 +1,8 @@
 package table
 
 import (
+	"reflect"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,7 +17,7 @@ func (s *items) readResponse(body []byte, out any) bool {
 	in := item.NewParser(body)
 	switch out := out.(type) {
 	case *dynamodb.GetItemOutput:
-		return keep(out, s.getItem(in), in)
+		return keep(out, dynamodb.GetItemOutput{ConsumedCapacity: s.single(in, "Item")}, in)
 	case *dynamodb.BatchGetItemOutput:
 		return keep(out, s.batchGetItem(in), in)
 	case *dynamodb.TransactGetItemsOutput:
@@ -25,9 +27,9 @@ func (s *items) readResponse(body []byte, out any) bool {
 	case *dynamodb.ScanOutput:
 		return keep(out, s.scan(in), in)
 	case *dynamodb.UpdateItemOutput:
-		return keep(out, s.updateItem(in), in)
+		return keep(out, dynamodb.UpdateItemOutput{ConsumedCapacity: s.single(in, "Attributes")}, in)
 	case *dynamodb.DeleteItemOutput:
-		return keep(out, s.deleteItem(in), in)
+		return keep(out, dynamodb.DeleteItemOutput{ConsumedCapacity: s.single(in, "Attributes")}, in)
 	case *dynamodb.SearchVectorsOutput:
 		return keep(out, s.searchVectors(in), in)
 	}
@@ -43,18 +45,19 @@ func keep[Out any](out *Out, read Out, in *item.Parser) bool {
 	return whole
 }
 
-func (s *items) getItem(in *item.Parser) (out dynamodb.GetItemOutput) {
+// single reads a response that has an item, under that name, and what it has consumed.
+func (s *items) single(in *item.Parser, member string) (capacity *types.ConsumedCapacity) {
 	for name := range in.Members {
 		switch string(name) {
-		case "Item":
+		case member:
 			s.readItem(in, 0)
 		case "ConsumedCapacity":
-			out.ConsumedCapacity = consumed(in)
+			capacity = consumed(in)
 		default:
 			in.Skip()
 		}
 	}
-	return out
+	return capacity
 }
 
 func (s *items) batchGetItem(in *item.Parser) (out dynamodb.BatchGetItemOutput) {
@@ -97,14 +100,19 @@ func (s *items) transactGetItems(in *item.Parser) (out dynamodb.TransactGetItems
 	return out
 }
 
-func (s *items) result(in *item.Parser, number int) {
+// result reads one of several results: an item, and in a search its score.
+func (s *items) result(in *item.Parser, number int) (score float64) {
 	for name := range in.Members {
-		if string(name) == "Item" {
+		switch string(name) {
+		case "Item":
 			s.readItem(in, number)
-		} else {
+		case "Score":
+			score = in.Float64()
+		default:
 			in.Skip()
 		}
 	}
+	return score
 }
 
 func (s *items) query(in *item.Parser) (out dynamodb.QueryOutput) {
@@ -141,7 +149,7 @@ func (s *items) searchVectors(in *item.Parser) (out dynamodb.SearchVectorsOutput
 		switch string(name) {
 		case "SearchResults":
 			for i := range in.Elements {
-				out.SearchResults = append(out.SearchResults, types.SearchResultItem{Score: s.searchResult(in, i)})
+				out.SearchResults = append(out.SearchResults, types.SearchResultItem{Score: s.result(in, i)})
 			}
 		case "ConsumedCapacity":
 			out.ConsumedCapacity = &types.VectorCapacity{}
@@ -157,46 +165,6 @@ func (s *items) searchVectors(in *item.Parser) (out dynamodb.SearchVectorsOutput
 		}
 	}
 	return out
-}
-
-// searchResult reads an item with its score.
-func (s *items) searchResult(in *item.Parser, number int) (score float64) {
-	for name := range in.Members {
-		switch string(name) {
-		case "Item":
-			s.readItem(in, number)
-		case "Score":
-			score = in.Float64()
-		default:
-			in.Skip()
-		}
-	}
-	return score
-}
-
-func (s *items) updateItem(in *item.Parser) (out dynamodb.UpdateItemOutput) {
-	out.ConsumedCapacity = s.returned(in)
-	return out
-}
-
-func (s *items) deleteItem(in *item.Parser) (out dynamodb.DeleteItemOutput) {
-	out.ConsumedCapacity = s.returned(in)
-	return out
-}
-
-// returned reads the response to a write that returns an item.
-func (s *items) returned(in *item.Parser) (capacity *types.ConsumedCapacity) {
-	for name := range in.Members {
-		switch string(name) {
-		case "Attributes":
-			s.readItem(in, 0)
-		case "ConsumedCapacity":
-			capacity = consumed(in)
-		default:
-			in.Skip()
-		}
-	}
-	return capacity
 }
 
 // unprocessed reads the keys of a table that a batch left out.
@@ -265,52 +233,27 @@ func (s *items) takeOutput(out any) {
 	}
 }
 
-// capacityOf returns what an output says that its request consumed.
-func capacityOf(out any) float64 {
-	switch out := out.(type) {
-	case *dynamodb.GetItemOutput:
-		return capacity(out.ConsumedCapacity)
-	case *dynamodb.BatchGetItemOutput:
-		return capacities(out.ConsumedCapacity)
-	case *dynamodb.TransactGetItemsOutput:
-		return capacities(out.ConsumedCapacity)
-	case *dynamodb.QueryOutput:
-		return capacity(out.ConsumedCapacity)
-	case *dynamodb.ScanOutput:
-		return capacity(out.ConsumedCapacity)
-	case *dynamodb.PutItemOutput:
-		return capacity(out.ConsumedCapacity)
-	case *dynamodb.UpdateItemOutput:
-		return capacity(out.ConsumedCapacity)
-	case *dynamodb.DeleteItemOutput:
-		return capacity(out.ConsumedCapacity)
-	case *dynamodb.BatchWriteItemOutput:
-		return capacities(out.ConsumedCapacity)
-	case *dynamodb.TransactWriteItemsOutput:
-		return capacities(out.ConsumedCapacity)
+// consumption returns what an output says that its request has consumed: units, or the
+// bytes of a search.
+func consumption(out any) (units, vectorBytes float64) {
+	switch consumed := reflect.ValueOf(out).Elem().FieldByName("ConsumedCapacity").Addr().Interface().(type) {
+	case **types.ConsumedCapacity:
+		return capacity(*consumed), 0
+	case *[]types.ConsumedCapacity:
+		for i := range *consumed {
+			units += capacity(&(*consumed)[i])
+		}
+	case **types.VectorCapacity:
+		if *consumed != nil {
+			vectorBytes = aws.ToFloat64((*consumed).VectorSearchRequestBytes)
+		}
 	}
-	return 0
-}
-
-// vectorBytes returns what a search has consumed.
-func vectorBytes(out any) float64 {
-	if out, ok := out.(*dynamodb.SearchVectorsOutput); ok && out != nil && out.ConsumedCapacity != nil {
-		return aws.ToFloat64(out.ConsumedCapacity.VectorSearchRequestBytes)
-	}
-	return 0
+	return units, vectorBytes
 }
 
 func capacity(consumed *types.ConsumedCapacity) float64 {
-	if consumed == nil || consumed.CapacityUnits == nil {
+	if consumed == nil {
 		return 0
 	}
-	return *consumed.CapacityUnits
-}
-
-func capacities(consumed []types.ConsumedCapacity) float64 {
-	sum := 0.0
-	for i := range consumed {
-		sum += capacity(&consumed[i])
-	}
-	return sum
+	return aws.ToFloat64(consumed.CapacityUnits)
 }

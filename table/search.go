@@ -130,8 +130,9 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 		f.scores = append(f.scores, r.Score)
 	}
 	f.places = items.places
+	_, spent := consumption(out)
 	f.stats = Stats{
-		Items: len(f.places), Scanned: len(out.SearchResults), Requests: 1, VectorBytes: vectorBytes(out),
+		Items: len(f.places), Scanned: len(out.SearchResults), Requests: 1, VectorBytes: spent,
 		Hedges: int(sent.hedge.Sent), HedgesWon: int(sent.hedge.Won),
 	}
 	for _, p := range f.places {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -34,13 +35,10 @@ func send[In, Out any](
 		out, err := call(ctx, in, t.callOptions(r))
 		return out, r.finish(ctx, out, err)
 	}
-	wantCapacity(in)
-	event := Event{
-		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: t.partitions(in),
-	}
-	if r.partitions != nil {
-		event.Partitions = r.partitions
-	}
+	// All inputs have the field.
+	reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity").SetString(string(types.ReturnConsumedCapacityTotal))
+	event := Event{Operation: r.operation, Table: t.schema.Name, Index: r.index}
+	event.Partitions, event.Batch = t.partitions(in)
 	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
 	before, start := r.attempts.errors, time.Now()
 	out, err := call(ctx, in, t.callOptions(r))
@@ -53,7 +51,7 @@ func send[In, Out any](
 	}
 	if err == nil {
 		event.Attempts++
-		event.Capacity, event.VectorBytes = capacityOf(out), vectorBytes(out)
+		event.Capacity, event.VectorBytes = consumption(out)
 	}
 	event.Attempts = max(event.Attempts, 1)
 	for _, observe := range []observer{t.options.Observe, own} {
@@ -62,29 +60,6 @@ func send[In, Out any](
 		}
 	}
 	return out, err
-}
-
-// wantCapacity makes a request ask for what it consumes.
-func wantCapacity(in any) {
-	const total = types.ReturnConsumedCapacityTotal
-	switch in := in.(type) {
-	case *dynamodb.GetItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.BatchGetItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.TransactGetItemsInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.PutItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.UpdateItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.DeleteItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.BatchWriteItemInput:
-		in.ReturnConsumedCapacity = total
-	case *dynamodb.TransactWriteItemsInput:
-		in.ReturnConsumedCapacity = total
-	}
 }
 
 // callOptions returns the options of one call of the SDK's client.
@@ -98,25 +73,4 @@ func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
 		}
 		r.attempts.watch(o)
 	}
-}
-
-// batchSize returns how many keys or writes a batch or transaction carries, 0 for
-// other requests.
-func batchSize(in any) int {
-	n := 0
-	switch in := in.(type) {
-	case *dynamodb.BatchGetItemInput:
-		for _, request := range in.RequestItems {
-			n += len(request.Keys)
-		}
-	case *dynamodb.BatchWriteItemInput:
-		for _, writes := range in.RequestItems {
-			n += len(writes)
-		}
-	case *dynamodb.TransactGetItemsInput:
-		n = len(in.TransactItems)
-	case *dynamodb.TransactWriteItemsInput:
-		n = len(in.TransactItems)
-	}
-	return n
 }

@@ -138,11 +138,10 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	for i, w := range writes {
 		in.TransactItems[i] = t.transactItem(w)
 	}
-	partitions := t.partitionsOf(writes...)
 	var progress recovery
 	var body []byte
 	for tries := t.attempts(ctx); ; {
-		r := &request{operation: "TransactWriteItems", attempts: tries, partitions: partitions, body: &body}
+		r := &request{operation: "TransactWriteItems", attempts: tries, body: &body}
 		_, err := send(ctx, t, r, t.client.TransactWriteItems, in)
 		if err == nil {
 			return nil

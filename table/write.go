@@ -107,7 +107,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 	if w.condition != nil {
 		old = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	r := &request{attempts: tries, partitions: t.partitionsOf(w), items: items}
+	r := &request{attempts: tries, items: items}
 	switch w.op.verb {
 	case verbUpdate:
 		r.operation = "UpdateItem"
