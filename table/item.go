@@ -68,19 +68,11 @@ func cloned(item Item) Item {
 
 // watched returns what is watched of an item's attribute.
 func watched(attributes Item, name string) item.Watched {
-	switch v := attributes[name].(type) {
-	case *types.AttributeValueMemberS:
-		if v != nil {
-			return item.Watched{Name: name, Kind: item.S, Text: []byte(v.Value)}
-		}
-	case *types.AttributeValueMemberN:
-		if v != nil {
-			return item.Watched{Name: name, Kind: item.N, Text: []byte(v.Value)}
-		}
-	case *types.AttributeValueMemberB:
-		if v != nil {
-			return item.Watched{Name: name, Kind: item.B, Text: v.Value}
-		}
+	switch p := item.PartsOf(attributes[name]); p.Kind {
+	case item.S, item.N:
+		return item.Watched{Name: name, Kind: p.Kind, Text: []byte(p.Text)}
+	case item.B:
+		return item.Watched{Name: name, Kind: item.B, Text: p.Bytes}
 	}
 	return item.Watched{Name: name}
 }

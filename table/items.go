@@ -276,7 +276,7 @@ func (s *items) wrongType() error {
 func (s *items) isAsked() bool {
 	for _, k := range s.asked {
 		switch kind, text := s.text(k.Name); {
-		case kind != kindOfKey(k.Type):
+		case kind.String() != string(k.Type):
 			return false
 		case kind == item.N && item.CompareNumbers(text, k.text) != 0, kind != item.N && text != k.text:
 			return false
@@ -398,13 +398,8 @@ func (s *items) size() int {
 func (s *items) at() Item {
 	position := make(Item, len(s.key))
 	for _, a := range s.key {
-		switch kind, text := s.text(a.Name); kind {
-		case item.S:
-			position[a.Name] = keyValue(types.ScalarAttributeTypeS, text)
-		case item.N:
-			position[a.Name] = keyValue(types.ScalarAttributeTypeN, text)
-		case item.B:
-			position[a.Name] = keyValue(types.ScalarAttributeTypeB, text)
+		if kind, text := s.text(a.Name); kind != 0 {
+			position[a.Name] = keyValue(types.ScalarAttributeType(kind.String()), text)
 		}
 	}
 	return position

@@ -59,16 +59,6 @@ func compareKeys(kind types.ScalarAttributeType, a, b keys.SK) int {
 	return item.CompareNumbers(string(a), string(b))
 }
 
-func kindOfKey(t types.ScalarAttributeType) item.Kind {
-	switch t {
-	case types.ScalarAttributeTypeN:
-		return item.N
-	case types.ScalarAttributeTypeB:
-		return item.B
-	}
-	return item.S
-}
-
 func keyValue(kind types.ScalarAttributeType, text string) types.AttributeValue {
 	switch kind {
 	case types.ScalarAttributeTypeN:
@@ -82,19 +72,11 @@ func keyValue(kind types.ScalarAttributeType, text string) types.AttributeValue 
 // keyText is the inverse of keyValue; a value that is no key attribute's gives
 // an empty type.
 func keyText(value types.AttributeValue) (types.ScalarAttributeType, string) {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberS:
-		if v != nil {
-			return types.ScalarAttributeTypeS, v.Value
-		}
-	case *types.AttributeValueMemberN:
-		if v != nil {
-			return types.ScalarAttributeTypeN, v.Value
-		}
-	case *types.AttributeValueMemberB:
-		if v != nil {
-			return types.ScalarAttributeTypeB, string(v.Value)
-		}
+	switch p := item.PartsOf(value); p.Kind {
+	case item.S, item.N:
+		return types.ScalarAttributeType(p.Kind.String()), p.Text
+	case item.B:
+		return types.ScalarAttributeTypeB, string(p.Bytes)
 	}
 	return "", ""
 }
@@ -143,21 +125,12 @@ func indexKeysOf(spec *schema.Table) []indexKey {
 
 // fault returns why the attribute cannot have a value.
 func (k indexKey) fault(value types.AttributeValue) *fault {
-	kind, text := keyText(value)
-	if kind == "" {
-		return k.mistyped()
-	}
-	return k.textFault(kindOfKey(kind), text)
-}
-
-// textFault is fault for the text of a value of that type.
-func (k indexKey) textFault(kind item.Kind, text string) *fault {
-	switch {
-	case kind != kindOfKey(k.kind):
+	switch kind, text := keyText(value); {
+	case kind != k.kind:
 		return k.mistyped()
 	case text == "":
 		return broken(fmt.Sprintf("is a key of index %s and cannot be empty", k.index))
-	case kind != item.N && len(text) > k.limit:
+	case kind != types.ScalarAttributeTypeN && len(text) > k.limit:
 		return broken(fmt.Sprintf("is a key of index %s and cannot have more than %d bytes", k.index, k.limit))
 	}
 	return nil

@@ -25,10 +25,8 @@ func (t *Table) prepare(op *Op) (write, error) {
 	}
 	if op.verb != verbPut && op.verb != verbCreate {
 		w.key = t.keyItem(op.key)
-	} else {
-		if err := t.setItem(&w); err != nil {
-			return w, err
-		}
+	} else if err := t.setItem(&w); err != nil {
+		return w, err
 	}
 	if err := w.buildExpressions(); err != nil {
 		return w, err
@@ -48,23 +46,31 @@ func (t *Table) prepare(op *Op) (write, error) {
 }
 
 // setItem makes the item of a Put or Create, and checks it.
-func (t *Table) setItem(w *write) error {
-	f, err := t.encodeItem(w)
-	if err != nil {
+func (t *Table) setItem(w *write) (err error) {
+	if w.item, err = encode(w.op.value); err != nil {
 		return fmt.Errorf("%w: %w", errInvalidOp, err)
 	}
-	return refusedItem(f, w.size)
+	if _, made := w.op.value.(item.Made); !made { // which has its key
+		t.setKey(w.item, w.op.key)
+	}
+	w.size, err = t.checkAttributes(w.item)
+	return err
 }
 
-// refusedItem returns why an item of a size, with a fault, cannot be stored.
-func refusedItem(f *fault, size int) error {
+// checkAttributes returns the size of an item, and why DynamoDB would refuse to store it
+// under a key that is right.
+func (t *Table) checkAttributes(item Item) (size int, err error) {
+	size, f := item.measure()
+	if f == nil {
+		f = cmp.Or(t.checkIndexKeys(item), t.vectorFault(item))
+	}
 	switch {
 	case f != nil:
-		return fmt.Errorf("%w: %w", errInvalidOp, f.err())
+		return size, fmt.Errorf("%w: %w", errInvalidOp, f.err())
 	case size > maxItemSize:
-		return fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, size, maxItemSize)
+		return size, fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, size, maxItemSize)
 	}
-	return nil
+	return size, nil
 }
 
 // CheckItem reports why DynamoDB would refuse to store an item, which has its key
@@ -80,27 +86,8 @@ func (t *Table) CheckItem(item Item) error {
 	if err := t.checkKey(t.KeyOf("", item)); err != nil {
 		return err
 	}
-	size, f := item.measure()
-	if f == nil {
-		f = cmp.Or(t.checkIndexKeys(item), t.vectorFault(item))
-	}
-	return refusedItem(f, size)
-}
-
-func (t *Table) encodeItem(w *write) (*fault, error) {
-	attributes, err := encode(w.op.value)
-	if err != nil {
-		return nil, err
-	}
-	if _, made := w.op.value.(item.Made); !made { // which has its key
-		t.setKey(attributes, w.op.key)
-	}
-	size, f := attributes.measure()
-	if f == nil {
-		f = cmp.Or(t.checkIndexKeys(attributes), t.vectorFault(attributes))
-	}
-	w.item, w.size = attributes, size
-	return f, nil
+	_, err := t.checkAttributes(item)
+	return err
 }
 
 func (w *write) buildExpressions() error {

@@ -76,50 +76,28 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// The rules that values can break. The SDK leaves out nils in some places, and
-// replaces what is not UTF-8; DynamoDB refuses the rest.
-const (
-	ruleNil       = "is nil"
-	ruleUTF8      = "is not UTF-8"
-	ruleUnknown   = "is of no known type"
-	ruleNumber    = "is not a decimal number"
-	ruleRange     = "is a number of more than 38 digits, or of a magnitude outside 1e-130 to 9.99e125"
-	ruleNull      = "is a NULL with the value false"
-	ruleEmptySet  = "is an empty set"
-	ruleDuplicate = "is a set with duplicates"
-	ruleLevels    = "is nested more than 32 levels deep"
-	ruleNoName    = "has an empty name"
-	ruleNameUTF8  = "has a name that is not UTF-8"
-	ruleNameSize  = "has a name of more than 65535 bytes"
-)
-
-// broken returns a fault, or nil if there is no rule.
-func broken(rule string) *fault {
-	if rule == "" {
-		return nil
-	}
-	return &fault{rule: rule}
-}
+func broken(rule string) *fault { return &fault{rule: rule} }
 
 // nameFault returns why DynamoDB would refuse the name of an attribute or of a
 // map element.
 func nameFault(name string) *fault {
 	switch {
 	case name == "":
-		return broken(ruleNoName)
+		return broken("has an empty name")
 	case len(name) > maxNameSize:
-		return broken(ruleNameSize)
+		return broken("has a name of more than 65535 bytes")
 	case !utf8.ValidString(name):
-		return broken(ruleNameUTF8)
+		return broken("has a name that is not UTF-8")
 	}
 	return nil
 }
 
 // measure returns the size of a value and its first fault. The level of nesting
-// is 1 for an attribute. Deeper values than DynamoDB stores are not visited.
+// is 1 for an attribute. Deeper values than DynamoDB stores are not visited. The SDK leaves
+// out nils in some places, and replaces what is not UTF-8; DynamoDB refuses the rest.
 func measure(value types.AttributeValue, level int) (size int, f *fault) {
 	if level > maxLevels {
-		return 0, broken(ruleLevels)
+		return 0, broken("is nested more than 32 levels deep")
 	}
 	switch p := item.PartsOf(value); p.Kind {
 	case item.S:
@@ -132,7 +110,7 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 		return 1, nil
 	case item.NULL:
 		if !p.Bool {
-			return 1, broken(ruleNull)
+			return 1, broken("is a NULL with the value false")
 		}
 		return 1, nil
 	case item.SS:
@@ -146,9 +124,9 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 	case item.M:
 		return measureMap(p.Map, level)
 	case item.Unknown:
-		return 0, broken(ruleUnknown)
+		return 0, broken("is of no known type")
 	}
-	return 0, broken(ruleNil)
+	return 0, broken("is nil")
 }
 
 // A list or map counts 3 bytes, and 1 more for each element.
@@ -193,7 +171,7 @@ func measureElements(m map[string]types.AttributeValue, level int) (size int, f 
 
 func measureText(s string) (size int, f *fault) {
 	if !utf8.ValidString(s) {
-		return len(s), broken(ruleUTF8)
+		return len(s), broken("is not UTF-8")
 	}
 	return len(s), nil
 }
@@ -201,7 +179,7 @@ func measureText(s string) (size int, f *fault) {
 // measureBytes refuses nil, which the SDK sends as null. Empty bytes are a value.
 func measureBytes(b []byte) (size int, f *fault) {
 	if b == nil {
-		return 0, broken(ruleNil)
+		return 0, broken("is nil")
 	}
 	return len(b), nil
 }
@@ -210,9 +188,9 @@ func measureNumber(s string) (size int, f *fault) {
 	d, ok := item.ParseNumber(s)
 	switch {
 	case !ok:
-		return 1, broken(ruleNumber)
+		return 1, broken("is not a decimal number")
 	case !d.InRange():
-		return d.Size(), broken(ruleRange)
+		return d.Size(), broken("is a number of more than 38 digits, or of a magnitude outside 1e-130 to 9.99e125")
 	}
 	return d.Size(), nil
 }
@@ -220,7 +198,7 @@ func measureNumber(s string) (size int, f *fault) {
 // measureSet measures a set. Elements are duplicates if compare returns 0.
 func measureSet[E any](set []E, measure func(E) (int, *fault), compare func(a, b E) int) (size int, f *fault) {
 	if len(set) == 0 {
-		return 0, broken(ruleEmptySet)
+		return 0, broken("is an empty set")
 	}
 	for i, e := range set {
 		n, found := measure(e)
@@ -230,7 +208,7 @@ func measureSet[E any](set []E, measure func(E) (int, *fault), compare func(a, b
 		}
 	}
 	if f == nil && repeats(set, compare) {
-		f = broken(ruleDuplicate)
+		f = broken("is a set with duplicates")
 	}
 	return size, f
 }
