@@ -49,9 +49,6 @@ func (t *Table) attempts(ctx context.Context) *attempts {
 	return a
 }
 
-// haveFailed reports whether something in the call failed already.
-func (a *attempts) haveFailed() bool { return a.failures() > 0 }
-
 // outcome marks an error after which nobody knows what happened.
 func (a *attempts) outcome(err error) error {
 	if a.unsettled || !a.watching && !settled(err) {

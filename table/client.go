@@ -26,10 +26,3 @@ type Client interface {
 	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
-
-// missing reports whether client is nil, also when the nil is inside a
-// *dynamodb.Client.
-func missing(client any) bool {
-	sdk, ok := client.(*dynamodb.Client)
-	return client == nil || ok && sdk == nil
-}

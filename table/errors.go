@@ -75,8 +75,6 @@ var (
 	errInvalidOp    = fmt.Errorf("%w operation", ErrInvalid)
 )
 
-var errNoClient = fmt.Errorf("%w table: the client is nil", ErrInvalid)
-
 // Error is what the functions of this package return when they fail: which
 // operation on which table, and why. Err holds one of the sentinels above where
 // one fits, and the SDK's error where there is one.

@@ -67,15 +67,6 @@ func (o Op) IfAdmits(shape int) Op {
 	return o
 }
 
-// identifies reports whether the guard requires a version or revision, which only a
-// stored item has.
-func (g *guard) identifies() bool {
-	return g.version.set && g.version.want != 0 || g.revision.set && g.revision.want != ""
-}
-
-// needsLive reports whether a missing item fails the guard.
-func (g *guard) needsLive() bool { return bool(g.exists) || g.identifies() }
-
 // checkNames reports attribute names that DynamoDB would refuse.
 func (g *guard) checkNames() error {
 	for _, r := range []struct {
@@ -109,27 +100,14 @@ func (t *Table) require(w *write) error {
 	if err := g.checkNames(); err != nil {
 		return err
 	}
-	clauses := make([]string, 0, 6)
-	if g.missing {
-		clauses = append(clauses, g.missing.clause(&w.bindings, &t.schema))
-	}
-	if bool(g.exists) && !g.identifies() {
-		clauses = append(clauses, g.exists.clause(&w.bindings, &t.schema))
-	}
-	if g.ofType != "" {
-		clauses = append(clauses, g.ofType.clause(&w.bindings, &t.schema, g.needsLive()))
-	}
-	if g.shape.set {
-		clauses = append(clauses, g.shape.clause(&w.bindings, &t.schema))
-	}
-	if g.version.set {
-		clauses = append(clauses, g.version.clause(&w.bindings))
-	}
-	if g.revision.set {
-		clauses = append(clauses, g.revision.clause(&w.bindings))
-	}
-	condition := clauses[0]
-	if len(clauses) > 1 {
+	var room [6]requirement
+	all := g.requirements(room[:0], &w.bindings, &t.schema, nil)
+	condition := all[0].clause
+	if len(all) > 1 {
+		clauses := make([]string, 0, len(room))
+		for _, r := range all {
+			clauses = append(clauses, r.clause)
+		}
 		condition = "(" + strings.Join(clauses, ") AND (") + ")"
 	}
 	if t.schema.TTL != "" {
@@ -154,39 +132,17 @@ func (t *Table) unexpired(w *write, condition string) string {
 	return condition + orExpired
 }
 
-// reason is one error that a failed condition can be.
-type reason struct {
-	err error
-	// holds means that the stored item satisfies the requirement. For the op's own
-	// condition only DynamoDB knows.
-	holds bool
-}
-
-// reasons returns what a failed condition of the op can be, and which it is for a
-// stored item, which is nil if it is missing or expired.
-func (o *Op) reasons(stored Item, s *schema.Table) []reason {
-	g, all := &o.guard, make([]reason, 0, 7)
-	if g.missing {
-		all = append(all, reason{ErrExists, g.missing.holds(stored)})
-	}
-	if bool(g.exists) && !g.identifies() {
-		all = append(all, reason{ErrNotFound, g.exists.holds(stored)})
-	}
-	if g.ofType != "" {
-		all = append(all, reason{ErrWrongType, g.ofType.holds(stored, s)})
-	}
-	if g.shape.set {
-		all = append(all, reason{ErrNewerShape, g.shape.holds(stored, s)})
-	}
-	stale := &staleError{o.key, g.version, g.revision}
-	if g.version.set {
-		all = append(all, reason{stale, g.version.holds(stored)})
-	}
-	if g.revision.set {
-		all = append(all, reason{stale, g.revision.holds(stored)})
+// reasons returns what can fail a condition of the op, and what does for a stored item,
+// which is nil if it is missing or expired.
+func (o *Op) reasons(stored Item, s *schema.Table) []requirement {
+	all := o.guard.requirements(nil, &bindings{}, s, stored)
+	for i := range all {
+		if all[i].err == ErrStale { //nolint:errorlint // the sentinel itself
+			all[i].err = &staleError{o.key, o.guard.version, o.guard.revision}
+		}
 	}
 	if o.condition.IsSet() {
-		all = append(all, reason{ErrConditionFailed, true})
+		all = append(all, requirement{err: ErrConditionFailed, holds: true}) // as far as anybody but DynamoDB knows
 	}
 	return all
 }
@@ -201,7 +157,7 @@ func (t *Table) reason(op *Op, stored Item) error {
 	if len(all) == 1 {
 		return all[0].err
 	}
-	if i := slices.IndexFunc(all, func(r reason) bool { return !r.holds }); i >= 0 {
+	if i := slices.IndexFunc(all, func(r requirement) bool { return !r.holds }); i >= 0 {
 		return all[i].err
 	}
 	if op.condition.IsSet() || len(all) == 0 {

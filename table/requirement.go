@@ -41,28 +41,17 @@ func (b *bindings) value(placeholder string, value types.AttributeValue) {
 	b.values[placeholder] = value
 }
 
-// A requirement is one thing that an op requires of the stored item. An expired item
-// counts as missing, and a missing one is nil. DynamoDB checks the clause, which adds
-// its placeholders to the bindings. holds is the same rule for an item that DynamoDB
-// returned or that was read afterwards: it tells why a write failed.
-
-// isMissing requires that there is no item, as [Create] and [CheckMissing] do.
-type isMissing bool
-
-func (isMissing) clause(b *bindings, s *schema.Table) string {
-	return "attribute_not_exists(" + b.partition(s) + ")"
+// requirement is one thing that an op requires of the stored item. An expired item
+// counts as missing, and a missing one is nil.
+type requirement struct {
+	// clause is what DynamoDB checks.
+	clause string
+	// holds is the same rule for an item that DynamoDB returned or that was read
+	// afterwards: it tells why a write failed.
+	holds bool
+	// err is that of a write which it fails.
+	err error
 }
-
-func (isMissing) holds(stored Item) bool { return stored == nil }
-
-// exists requires an item.
-type exists bool
-
-func (exists) clause(b *bindings, s *schema.Table) string {
-	return "attribute_exists(" + b.partition(s) + ")"
-}
-
-func (exists) holds(stored Item) bool { return stored != nil }
 
 // hasType requires that an item is of a type, if there is one. Unless another
 // requirement needs a live item, a missing one must satisfy its clause.
@@ -169,10 +158,44 @@ func (r hasRevision) holds(stored Item) bool {
 // guard is what an op requires of the stored item in addition to its own
 // condition.
 type guard struct {
-	missing  isMissing
-	exists   exists
-	ofType   hasType
-	shape    hasShape
-	version  hasVersion
-	revision hasRevision
+	// missing requires that there is no item, as [Create] and [CheckMissing] do, and
+	// exists that there is one.
+	missing, exists bool
+	ofType          hasType
+	shape           hasShape
+	version         hasVersion
+	revision        hasRevision
+}
+
+// identifies reports whether the guard requires a version or revision, which only a
+// stored item has.
+func (g *guard) identifies() bool {
+	return g.version.set && g.version.want != 0 || g.revision.set && g.revision.want != ""
+}
+
+// needsLive reports whether a missing item fails the guard.
+func (g *guard) needsLive() bool { return g.exists || g.identifies() }
+
+// requirements appends what the guard requires of a stored item to all, and adds the
+// placeholders of the clauses to the bindings.
+func (g *guard) requirements(all []requirement, b *bindings, s *schema.Table, stored Item) []requirement {
+	if g.missing {
+		all = append(all, requirement{"attribute_not_exists(" + b.partition(s) + ")", stored == nil, ErrExists})
+	}
+	if g.exists && !g.identifies() {
+		all = append(all, requirement{"attribute_exists(" + b.partition(s) + ")", stored != nil, ErrNotFound})
+	}
+	if g.ofType != "" {
+		all = append(all, requirement{g.ofType.clause(b, s, g.needsLive()), g.ofType.holds(stored, s), ErrWrongType})
+	}
+	if g.shape.set {
+		all = append(all, requirement{g.shape.clause(b, s), g.shape.holds(stored, s), ErrNewerShape})
+	}
+	if g.version.set {
+		all = append(all, requirement{g.version.clause(b), g.version.holds(stored), ErrStale})
+	}
+	if g.revision.set {
+		all = append(all, requirement{g.revision.clause(b), g.revision.holds(stored), ErrStale})
+	}
+	return all
 }

@@ -34,12 +34,8 @@ func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error
 	if do == nil {
 		return &Error{Op: "Retry", Table: t.schema.Name, Err: fmt.Errorf("%w: the function is nil", errInvalidOp)}
 	}
-	b, ok := ctx.Value(budgetKey{}).(*budget)
-	if !ok {
-		b = &budget{}
-		b.start(t.options)
-		ctx = context.WithValue(ctx, budgetKey{}, b)
-	}
+	b := t.budget(ctx)
+	ctx = context.WithValue(ctx, budgetKey{}, b)
 	var last *staleError
 	for runs := 1; ; runs++ {
 		before := b.failures()

@@ -68,7 +68,8 @@ func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
 		t.installProtocol(o, r)
 		o.HTTPClient = t.pool.Choose(o.HTTPClient)
 		if t.hedges != nil {
-			r.hedge = hedge.Call{Operation: r.operation, MaxResponse: maxResponse(r.operation), Failed: r.attempts.haveFailed}
+			failed := func() bool { return r.attempts.failures() > 0 }
+			r.hedge = hedge.Call{Operation: r.operation, MaxResponse: maxResponse(r.operation), Failed: failed}
 			o.HTTPClient = t.hedges.Client(o.HTTPClient, &r.hedge)
 		}
 		r.attempts.watch(o)

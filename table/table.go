@@ -110,8 +110,9 @@ type Table struct {
 // New binds a schema to a client. It sends no request. [schema.Table.Ensure] and
 // [schema.Table.Verify] look at the live table. The error matches [ErrInvalid].
 func New(client Client, spec schema.Table, options *Options) (*Table, error) {
-	if missing(client) {
-		return nil, &Error{Op: "New", Table: spec.Name, Err: errNoClient}
+	sdk, own := client.(*dynamodb.Client)
+	if client == nil || own && sdk == nil {
+		return nil, &Error{Op: "New", Table: spec.Name, Err: fmt.Errorf("%w table: the client is nil", ErrInvalid)}
 	}
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -143,7 +144,6 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 		return nil, &Error{Op: "New", Table: spec.Name, Err: fmt.Errorf("%w table: %s", ErrInvalid, strings.Join(problems, "; "))}
 	}
 	spec = spec.WithDefaults()
-	sdk, own := client.(*dynamodb.Client)
 	t := &Table{
 		client: client, schema: spec, name: aws.String(spec.Name), options: o,
 		ownClient: own, pool: &hedge.Pool{},

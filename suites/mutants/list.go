@@ -95,7 +95,7 @@ var mutants = []mutant{
 	},
 	{
 		"a create expects no item",
-		"table/requirement.go", `return "attribute_not_exists(" + b.partition(s) + ")"`, `return "attribute_exists(" + b.partition(s) + ") OR attribute_not_exists(" + b.partition(s) + ")"`,
+		"table/requirement.go", `requirement{"attribute_not_exists(" + b.partition(s) + ")"`, `requirement{"attribute_exists(" + b.partition(s) + ") OR attribute_not_exists(" + b.partition(s) + ")"`,
 		schedules, "TestRepo/copies/nobody:_Create,_Create$",
 	},
 	{
@@ -433,7 +433,7 @@ var mutants = []mutant{
 	},
 	{
 		"shop: an e-mail is created, not put",
-		"table/requirement.go", `return "attribute_not_exists(" + b.partition(s) + ")"`, `return "attribute_exists(" + b.partition(s) + ") OR attribute_not_exists(" + b.partition(s) + ")"`,
+		"table/requirement.go", `requirement{"attribute_not_exists(" + b.partition(s) + ")"`, `requirement{"attribute_exists(" + b.partition(s) + ") OR attribute_not_exists(" + b.partition(s) + ")"`,
 		shop, "TestScheduleUniqueEmail",
 	},
 	unguarded("patch", "appcore: an approval is of the revision that was read", approvals, "TestScheduleApproval"),
