@@ -28,7 +28,8 @@ func TestEvents(t *testing.T) {
 	var events []table.Event
 	opts := options()
 	opts.Observe = func(_ context.Context, e table.Event) { events = append(events, e) }
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), appCore(), opts)
+	client := tabletest.Client(t, faults.Install)
+	tbl := tabletest.NewWith(t, client, appCore(), opts)
 	a, b := keys.Key{PK: keys.User.PK("a"), SK: keys.Profile}, keys.Key{PK: keys.User.PK("b"), SK: keys.Profile}
 	ctx, hot := t.Context(), "TableWriteKeyRangeThroughputExceeded"
 	for name, tt := range map[string]struct {
@@ -97,6 +98,14 @@ func TestEvents(t *testing.T) {
 	events = nil
 	expect.Err(t, get(ctx, tbl, keys.Key{}), keys.ErrInvalid)
 	expect.Equal(t, "events of what is refused before", len(events), 0)
+
+	// An observer of the context is told as much as one of the table.
+	seen := table.WithObserver(ctx, opts.Observe)
+	unobserved := expect.Value(table.New(client, tbl.Schema(), nil))(t)
+	expect.OK(t, unobserved.Do(seen, table.Put(a, nil)))
+	expect.OK(t, unobserved.Transact(seen, table.Patch(a, nil, "x"), table.Delete(b), table.CheckMissing(keys.Key{PK: "c", SK: "d"})))
+	expect.Equal(t, "partitions of a put", events[0].Partitions, []keys.PK{a.PK})
+	expect.Equal(t, "partitions of a transaction", events[1].Partitions, []keys.PK{a.PK, b.PK, "c"})
 }
 
 // The partition key of an index with several attributes has them all.
