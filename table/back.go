@@ -11,14 +11,15 @@ import (
 
 // turnedPage reads the page that a cursor leads to, which does not lead to what comes
 // after its position.
-func (r *reader) turnedPage(ctx context.Context, q Query, items *items, at Item, position paginate.Position) (page, error) {
+func (r *reader) turnedPage(ctx context.Context, items *items, at Item, position paginate.Position) (page, error) {
 	if !position.Before {
-		return r.page(ctx, items, q.Limit)
+		return r.page(ctx, items)
 	}
+	q := r.Query
 	q.Descending = !q.Descending
 	back, err := r.t.query(q)
 	if err == nil && !position.FromEdge {
-		err = back.resumeQuery(q, at)
+		err = back.resumeQuery(at)
 	}
 	if err != nil {
 		return page{}, err

@@ -35,8 +35,8 @@ func (t *Table) Count(ctx context.Context, q Query) (Stats, error) {
 	if err := r.countOnly(); err != nil {
 		return Stats{}, t.readError("Count", q.Index, q.PK, err)
 	}
-	for !r.done && (q.Limit == 0 || r.stats.Items < q.Limit) {
-		if err := r.count(ctx, q.Limit); err != nil {
+	for !r.done && (r.Limit == 0 || r.stats.Items < r.Limit) {
+		if err := r.count(ctx); err != nil {
 			return r.stats, t.readError("Count", q.Index, q.PK, err)
 		}
 	}
@@ -80,15 +80,15 @@ func (r *reader) countOnly() error {
 }
 
 // count sends one request.
-func (r *reader) count(ctx context.Context, limit int) error {
-	r.asked = r.engineLimit(limit - r.stats.Items)
+func (r *reader) count(ctx context.Context) error {
+	r.asked = r.engineLimit(r.Limit - r.stats.Items)
 	cost, last, err := r.fetch(ctx, into(new([]Item)).of(r.t, share{})) // which stays empty
 	if err != nil {
 		return err
 	}
 	r.stats, r.start, r.done = r.stats.Add(cost), last, len(last) == 0
-	if limit > 0 {
-		r.stats.Items = min(r.stats.Items, limit) // it may have asked for more, to get past a filter
+	if r.Limit > 0 {
+		r.stats.Items = min(r.stats.Items, r.Limit) // it may have asked for more, to get past a filter
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (r *reader) cursorScope() []byte {
 			h.Write([]byte(f))
 		}
 	}
-	text("singletable cursor 1", r.t.schema.Name, r.index, r.scope)
+	text("singletable cursor 1", r.t.schema.Name, r.Index, r.Scope)
 	text(r.bound...)
 	if r.scan != nil {
 		text(r.partition[0].Name, string(r.partition[0].Type))
@@ -99,17 +99,17 @@ func (r *reader) cursorScope() []byte {
 // resumeQuery puts the reader at the position of the query's cursor. The partition
 // comes from the query and never from the cursor, so no cursor leads into another
 // partition; some engines would follow it there.
-func (r *reader) resumeQuery(q Query, at Item) error {
+func (r *reader) resumeQuery(at Item) error {
 	if r.after = at; r.done {
 		return nil
 	}
 	_, text := keyText(at[r.ranged.Name])
-	below := q.Range.From != "" && compareKeys(r.ranged.Type, keys.SK(text), q.Range.From) < 0
-	above := q.Range.To != "" && compareKeys(r.ranged.Type, keys.SK(text), q.Range.To) > 0
+	below := r.Range.From != "" && compareKeys(r.ranged.Type, keys.SK(text), r.Range.From) < 0
+	above := r.Range.To != "" && compareKeys(r.ranged.Type, keys.SK(text), r.Range.To) > 0
 	switch {
-	case !strings.HasPrefix(text, string(r.shared(q.Range))), above && !q.Descending:
+	case !strings.HasPrefix(text, string(r.shared())), above && !r.Descending:
 		return &paginate.Error{Reason: paginate.OutOfRange}
-	case below && q.Descending:
+	case below && r.Descending:
 		r.done = true
 	case below || above:
 		// All of the range is left. DynamoDB refuses a start key outside of it.
@@ -122,9 +122,10 @@ func (r *reader) resumeQuery(q Query, at Item) error {
 	return nil
 }
 
-// shared returns the beginning that all sort keys of a range have in common: its
+// shared returns the beginning that all sort keys of the range have in common: its
 // prefix, or the whole segments that both bounds begin with.
-func (r *reader) shared(in keys.Range) keys.SK {
+func (r *reader) shared() keys.SK {
+	in := r.Range
 	if in.Prefix != "" || r.composite || r.ranged.Type != types.ScalarAttributeTypeS {
 		return in.Prefix
 	}

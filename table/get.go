@@ -90,7 +90,7 @@ func (t *Table) projection() (p projection, err error) {
 	if len(t.project) == 0 {
 		return p, nil
 	}
-	r := reader{t: t, selection: selection{project: t.project}}
+	r := reader{t: t}
 	if err := r.setLayout(); err != nil {
 		return p, err
 	}
@@ -100,14 +100,6 @@ func (t *Table) projection() (p projection, err error) {
 		p.names = names
 	}
 	return p, err
-}
-
-// projectOr returns the attributes that a query asks for, or those of the view.
-func (t *Table) projectOr(attributes []string) []string {
-	if len(attributes) > 0 {
-		return attributes
-	}
-	return t.project
 }
 
 // TransactGet reads up to 100 items as they were at one moment, at twice the

@@ -46,25 +46,25 @@ func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 
 func (t *Table) queryPage(ctx context.Context, q Query, items *items) (page, error) {
 	cursor := q.After
-	q.After = ""
+	q.After = "" // query opens one that leads on
 	r, err := t.query(q)
 	if err != nil {
 		return page{}, err
 	}
 	if cursor == "" {
-		return r.page(ctx, items, q.Limit)
+		return r.page(ctx, items)
 	}
 	at, position, err := r.open(cursor)
 	if err != nil {
 		return page{}, err
 	}
 	if position.Before || position.FromEdge {
-		return r.turnedPage(ctx, q, items, at, position)
+		return r.turnedPage(ctx, items, at, position)
 	}
-	if err := r.resumeQuery(q, at); err != nil {
+	if err := r.resumeQuery(at); err != nil {
 		return page{}, err
 	}
-	return r.page(ctx, items, q.Limit)
+	return r.page(ctx, items)
 }
 
 // All reads a query from beginning to end, request by request as it is ranged

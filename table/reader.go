@@ -19,20 +19,11 @@ import (
 	"github.com/singletable/singletable/schema"
 )
 
-// selection is what a [Query] and a [Scan] have in common.
-type selection struct {
-	index      string
-	limit      int
-	scope      string
-	filter     expression.ConditionBuilder
-	project    []string
-	consistent bool
-}
-
 // reader walks a query or scan request by request.
 type reader struct {
 	t *Table
-	selection
+	// Query is what is read. A scan has what it shares with a query.
+	Query
 	layout
 	share
 	// position are the key attributes in a cursor, whose values tell where to go on.
@@ -59,23 +50,27 @@ type reader struct {
 	done  bool
 }
 
-// setLayout sets the layout of the selection, and checks the two.
+// setLayout sets the layout of what is read, and checks it.
 func (r *reader) setLayout() error {
+	if len(r.Project) == 0 {
+		r.Project = r.t.project
+	}
+	r.Consistent = r.Consistent || r.t.consistent
 	var ok bool
-	if r.layout, ok = r.t.layouts[r.index]; !ok {
-		return invalid("Index", "the schema has no index %q", r.index)
+	if r.layout, ok = r.t.layouts[r.Index]; !ok {
+		return invalid("Index", "the schema has no index %q", r.Index)
 	}
 	r.position = r.keys
-	if r.limit < 0 {
-		return invalid("Limit", "%d is negative", r.limit)
+	if r.Limit < 0 {
+		return invalid("Limit", "%d is negative", r.Limit)
 	}
-	if r.global() && r.consistent {
-		return invalid("Consistent", "the global index %q has no consistent reads", r.index)
+	if r.global() && r.Consistent {
+		return invalid("Consistent", "the global index %q has no consistent reads", r.Index)
 	}
 	if r.partial() && r.t.upgrades() {
-		return invalid("Index", "%q does not project all attributes, and upgrades need them", r.index)
+		return invalid("Index", "%q does not project all attributes, and upgrades need them", r.Index)
 	}
-	r.part = r.partial() || len(r.project) > 0
+	r.part = r.partial() || len(r.Project) > 0
 	r.shapeless = r.partial() && !r.includes(r.t.schema.Shape)
 	return nil
 }
@@ -84,8 +79,8 @@ func (r *reader) setLayout() error {
 // for to names and values. Names and values of ours have words for
 // placeholders, those of the expression package numbers, so they never meet.
 func (r *reader) expressions(names map[string]string, values map[string]types.AttributeValue) (filter, project *string, err error) {
-	if r.filter.IsSet() {
-		built, err := build(expression.NewBuilder().WithFilter(r.filter))
+	if r.Filter.IsSet() {
+		built, err := build(expression.NewBuilder().WithFilter(r.Filter))
 		if err == nil {
 			_, err = r.t.checkFormula("filter", *built.Filter(), built.Names(), built.Values())
 		}
@@ -102,7 +97,7 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 		maps.Copy(names, built.Names())
 		maps.Copy(values, built.Values())
 	}
-	if len(r.project) == 0 {
+	if len(r.Project) == 0 {
 		return filter, nil, nil
 	}
 	attributes, err := r.projection()
@@ -162,12 +157,12 @@ func (r *reader) projection() ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	for _, name := range r.project {
+	for _, name := range r.Project {
 		switch {
 		case nameFault(name) != nil:
 			return nil, invalid("Project", "%w", nameFault(name).in(name).err())
 		case partial && !r.includes(name) && !slices.Contains(names, name):
-			return nil, invalid("Project", "the index %q does not hold %q", r.index, name)
+			return nil, invalid("Project", "the index %q does not hold %q", r.Index, name)
 		}
 		names = append(names, name)
 	}
@@ -188,8 +183,8 @@ func (e *itemError) Unwrap() error { return e.err }
 // keysOf returns the keys of an item that was read.
 func (r *reader) keysOf(position Item) itemKeys {
 	at := itemKeys{key: r.t.KeyOf("", position)}
-	if r.index != "" {
-		at.indexKey = r.t.KeyOf(r.index, position)
+	if r.Index != "" {
+		at.indexKey = r.t.KeyOf(r.Index, position)
 	}
 	return at
 }
@@ -241,14 +236,14 @@ func (r *reader) next(ctx context.Context, items *items, limit int) error {
 func (r *reader) fetch(ctx context.Context, items *items) (cost Stats, last Item, err error) {
 	if in := r.scan; in != nil {
 		in.ExclusiveStartKey, in.Limit = r.start, r.asked
-		out, err := send(ctx, r.t, &request{operation: "Scan", index: r.index, items: items}, r.t.client.Scan, in)
+		out, err := send(ctx, r.t, &request{operation: "Scan", index: r.Index, items: items}, r.t.client.Scan, in)
 		if err != nil {
 			return cost, nil, err
 		}
 		cost = Stats{Items: int(out.Count), Scanned: int(out.ScannedCount), Requests: 1, Capacity: capacity(out.ConsumedCapacity)}
 		return cost, out.LastEvaluatedKey, nil
 	}
-	in, sent := r.query, &request{operation: "Query", index: r.index, items: items}
+	in, sent := r.query, &request{operation: "Query", index: r.Index, items: items}
 	in.ExclusiveStartKey, in.Limit = r.start, r.asked
 	out, err := send(ctx, r.t, sent, r.t.client.Query, in)
 	if err != nil {

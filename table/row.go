@@ -63,7 +63,7 @@ func (t *Table) scanRows(ctx context.Context, s Scan, start Item, items *items) 
 	if err != nil {
 		return p, err
 	}
-	return r.rowPage(ctx, items, "ScanRows", s.Limit)
+	return r.rowPage(ctx, items, "ScanRows")
 }
 
 // QueryRows reads one page of a query as [QueryPage] does, from a raw position
@@ -95,12 +95,12 @@ func (t *Table) queryRows(ctx context.Context, q Query, start Item, items *items
 	}
 	r, err := t.query(q)
 	if err == nil {
-		err = r.startInQuery(q, start)
+		err = r.startInQuery(start)
 	}
 	if err != nil {
 		return p, err
 	}
-	return r.rowPage(ctx, items, "QueryRows", q.Limit)
+	return r.rowPage(ctx, items, "QueryRows")
 }
 
 // rowsOf returns the rows of values with their places.
@@ -120,12 +120,12 @@ type rowPage struct {
 }
 
 // rowPage reads the rows of one page of op.
-func (r *reader) rowPage(ctx context.Context, items *items, op string, limit int) (p rowPage, err error) {
+func (r *reader) rowPage(ctx context.Context, items *items, op string) (p rowPage, err error) {
 	items.placed = true
-	err = r.read(ctx, items, limit)
+	err = r.read(ctx, items, r.Limit)
 	for i, place := range items.places {
 		if place.err != nil {
-			items.places[i].err = r.t.readError(op, r.index, "", &itemError{place.at, place.err})
+			items.places[i].err = r.t.readError(op, r.Index, "", &itemError{place.at, place.err})
 		}
 	}
 	p.places, p.stats = items.places, r.stats
@@ -140,11 +140,10 @@ func (r *reader) startAt(start Item) error {
 	if start == nil {
 		return nil
 	}
-	attributes := r.keys
-	if len(start) != len(attributes) {
+	if len(start) != len(r.keys) {
 		return invalid("start", "is not the key of an item in the table and the index")
 	}
-	for _, a := range attributes {
+	for _, a := range r.keys {
 		if kind, text := keyText(start[a.Name]); kind != a.Type || !r.holds(a, text) {
 			return invalid("start", "key attribute %q is missing, or of a value that it cannot have", a.Name)
 		}
@@ -155,7 +154,7 @@ func (r *reader) startAt(start Item) error {
 
 // startInQuery is startAt for a position that must be one of the query's. Engines
 // differ in what they do with another one: some read on in another partition.
-func (r *reader) startInQuery(q Query, start Item) error {
+func (r *reader) startInQuery(start Item) error {
 	if err := r.startAt(start); err != nil || start == nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func (r *reader) startInQuery(q Query, start Item) error {
 			return invalid("start", "is in another partition than the query")
 		}
 	}
-	if _, sk := keyText(start[r.ranged.Name]); !inRange(r.ranged, q.Range, keys.SK(sk)) {
+	if _, sk := keyText(start[r.ranged.Name]); !inRange(r.ranged, r.Range, keys.SK(sk)) {
 		return invalid("start", "is outside the query's range")
 	}
 	return nil

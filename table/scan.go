@@ -51,19 +51,18 @@ func (t *Table) scanPage(ctx context.Context, s Scan, items *items) (page, error
 	if err != nil {
 		return page{}, err
 	}
-	return r.page(ctx, items, s.Limit)
+	return r.page(ctx, items)
 }
 
 // scan returns a reader that stands where the scan begins.
 func (t *Table) scan(s Scan) (*reader, error) {
-	r := &reader{t: t, selection: selection{
-		index: s.Index, limit: s.Limit, scope: s.Scope,
-		filter: s.Filter, project: t.projectOr(s.Project), consistent: s.Consistent || t.consistent,
+	r := &reader{t: t, Query: Query{
+		Index: s.Index, Limit: s.Limit, Scope: s.Scope, Filter: s.Filter, Project: s.Project, Consistent: s.Consistent,
 	}}
-	if err := r.setLayout(); err != nil {
+	err := r.setLayout()
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if r.scan, err = r.scanInput(s); err != nil {
 		return nil, err
 	}
@@ -87,7 +86,7 @@ func (r *reader) scanInput(s Scan) (*dynamodb.ScanInput, error) {
 	if s.Index != "" {
 		in.IndexName = aws.String(s.Index)
 	}
-	if r.consistent {
+	if r.Consistent {
 		in.ConsistentRead = aws.Bool(true)
 	}
 	names, values := map[string]string{}, map[string]types.AttributeValue{}

@@ -222,11 +222,13 @@ func (t *Table) searchInput(x schema.VectorIndex, s Search) (in *dynamodb.Search
 
 // projectSearch adds the projection to a request, or to what is kept of each item.
 func (t *Table) projectSearch(x schema.VectorIndex, s Search, in *dynamodb.SearchVectorsInput, share *share) error {
-	project := t.projectOr(s.Project)
-	if len(project) == 0 {
+	names := slices.Clone(s.Project)
+	if len(names) == 0 {
+		names = slices.Clone(t.project)
+	}
+	if len(names) == 0 {
 		return nil
 	}
-	names := slices.Clone(project)
 	for _, name := range names {
 		switch {
 		case nameFault(name) != nil:

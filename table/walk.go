@@ -17,10 +17,7 @@ import (
 
 // query returns a reader that stands where the query begins.
 func (t *Table) query(q Query) (*reader, error) {
-	r := &reader{t: t, selection: selection{
-		index: q.Index, limit: q.Limit, scope: q.Scope,
-		filter: q.Filter, project: t.projectOr(q.Project), consistent: q.Consistent || t.consistent,
-	}}
+	r := &reader{t: t, Query: q}
 	err := r.setLayout()
 	if err == nil {
 		r.fixed, r.ranged, err = r.fix(q)
@@ -41,7 +38,7 @@ func (t *Table) query(q Query) (*reader, error) {
 	})
 	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
 	r.done = isEmpty(r.ranged, q.Range)
-	if r.query, err = r.queryInput(q); err != nil {
+	if r.query, err = r.queryInput(); err != nil {
 		return nil, err
 	}
 	if q.After == "" {
@@ -49,14 +46,14 @@ func (t *Table) query(q Query) (*reader, error) {
 	}
 	at, err := r.openNext(q.After)
 	if err == nil {
-		err = r.resumeQuery(q, at)
+		err = r.resumeQuery(at)
 	}
 	return r, err
 }
 
 // queryInput builds the request. Names and values of ours have words for
 // placeholders, those of the expression package numbers, so they never meet.
-func (r *reader) queryInput(q Query) (*dynamodb.QueryInput, error) {
+func (r *reader) queryInput() (*dynamodb.QueryInput, error) {
 	in := &dynamodb.QueryInput{
 		TableName:                 r.t.name,
 		ExpressionAttributeNames:  map[string]string{},
@@ -72,20 +69,20 @@ func (r *reader) queryInput(q Query) (*dynamodb.QueryInput, error) {
 		condition += and + "#" + name + " = :" + name
 		in.ExpressionAttributeNames["#"+name], in.ExpressionAttributeValues[":"+name] = k.Name, k.value()
 	}
-	if q.Range != (keys.Range{}) {
+	if r.Range != (keys.Range{}) {
 		in.ExpressionAttributeNames["#sk"] = r.ranged.Name
-		condition += " AND " + rangeCondition(q.Range, func(placeholder string, sk keys.SK) {
+		condition += " AND " + rangeCondition(r.Range, func(placeholder string, sk keys.SK) {
 			in.ExpressionAttributeValues[placeholder] = keyValue(r.ranged.Type, string(sk))
 		})
 	}
 	in.KeyConditionExpression = aws.String(condition)
-	if q.Index != "" {
-		in.IndexName = aws.String(q.Index)
+	if r.Index != "" {
+		in.IndexName = aws.String(r.Index)
 	}
-	if q.Descending {
+	if r.Descending {
 		in.ScanIndexForward = aws.Bool(false)
 	}
-	if r.consistent {
+	if r.Consistent {
 		in.ConsistentRead = aws.Bool(true)
 	}
 	var err error
@@ -125,13 +122,13 @@ type page struct {
 // defaultLimit is the Limit of a page that gives none.
 const defaultLimit = 100
 
-// page reads a page of at most limit items.
-func (r *reader) page(ctx context.Context, items *items, limit int) (p page, err error) {
+// page reads a page.
+func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 	walking := r.query != nil && r.after != nil
 	if walking {
 		items.noted = map[int]Item{1: nil}
 	}
-	if err := r.read(ctx, items, limit); err != nil {
+	if err := r.read(ctx, items, r.Limit); err != nil {
 		return p, err
 	}
 	p.stats = r.stats
@@ -151,7 +148,7 @@ func (r *reader) page(ctx context.Context, items *items, limit int) (p page, err
 
 // read reads a page of at most limit items.
 func (r *reader) read(ctx context.Context, items *items, limit int) error {
-	items.of(r.t, r.share).in(r.index)
+	items.of(r.t, r.share).in(r.Index)
 	limit = cmp.Or(limit, defaultLimit)
 	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
 		if err := r.next(ctx, items, limit); err != nil {
@@ -172,7 +169,7 @@ func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int
 	if err != nil {
 		return err
 	}
-	items.of(r.t, r.share).in(r.index)
+	items.of(r.t, r.share).in(r.Index)
 	for left := q.Limit; !r.done; {
 		items.begin(0)
 		failed := r.next(ctx, items, left)

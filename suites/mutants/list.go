@@ -342,7 +342,7 @@ var mutants = []mutant{
 	},
 	{
 		"a value that was read in part is marked",
-		"table/reader.go", "r.part = r.partial() || len(r.project) > 0", "r.part = false",
+		"table/reader.go", "r.part = r.partial() || len(r.Project) > 0", "r.part = false",
 		"./repo", "TestPartsOfItems",
 	},
 	{
