@@ -32,7 +32,7 @@ func (t *Table) checkFormula(kind, text string, names map[string]string, values 
 }
 
 // checkOperands returns why DynamoDB would refuse the operands of the operator or function
-// at token i: a constant of a type that it does not compare or add, or the same path twice.
+// at token i: a constant that it does not compare or add, or the same path twice.
 // AWS: "Comparison operator and function reference" and "Using update expressions in
 // DynamoDB", Amazon DynamoDB Developer Guide.
 func (f formula) checkOperands(i int) error {
@@ -44,13 +44,18 @@ func (f formula) checkOperands(i int) error {
 	case "<", "<=", ">", ">=":
 		return cmp.Or(f.checkConstant(i-1, "S N B"), f.checkConstant(i+1, "S N B"), f.checkDistinct(i-1, i+1))
 	case "BETWEEN":
-		return cmp.Or(f.checkConstant(i+1, "S N B"), f.checkConstant(i+3, "S N B"), f.checkDistinct(i-1, i+1), f.checkDistinct(i-1, i+3))
+		return cmp.Or(f.checkBetween(i), f.checkConstant(i+1, "S N B"), f.checkConstant(i+3, "S N B"), f.checkDistinct(i-1, i+1), f.checkDistinct(i-1, i+3))
 	case "IN": // (:0, :1)
+		if err := f.checkIn(i); err != nil {
+			return err
+		}
 		for j := i + 2; j < len(f.tokens) && f.tokens[j-1] != ")"; j += 2 {
 			if err := f.checkDistinct(i-1, j); err != nil {
 				return err
 			}
 		}
+	case "attribute_type":
+		return f.checkType(i)
 	case "+", "-":
 		return cmp.Or(f.checkConstant(i-1, "N"), f.checkConstant(i+1, "N"))
 	case "list_append": // (#0, :0)
@@ -136,12 +141,8 @@ func (f formula) checkPaths(all []assignment) error {
 // have no parts.
 func (t *Table) checkKeyPaths(f formula) error {
 	for _, token := range f.tokens {
-		if token[0] != '#' || levels(token) == 1 {
-			continue
-		}
-		top, _, _ := strings.Cut(strings.ReplaceAll(token, "[", "."), ".")
-		name := f.names[top]
-		switch {
+		switch name, nested := f.attribute(token); {
+		case name == "" || !nested:
 		case name == t.schema.PK, name == t.schema.SK:
 			return fmt.Errorf("%s: attribute %q is part of the key, which has no elements", f.kind, name)
 		case t.isIndexKey(name):
@@ -172,8 +173,7 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		return 0, fault.err()
 	}
 	for _, a := range all {
-		top, _, nested := strings.Cut(strings.ReplaceAll(a.path, "[", "."), ".")
-		attribute := f.names[top]
+		attribute, nested := f.attribute(a.path)
 		if attribute == t.schema.PK || attribute == t.schema.SK {
 			return 0, errKeyUpdated(attribute)
 		}

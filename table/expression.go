@@ -113,7 +113,7 @@ func (f formula) operators() int {
 	return n
 }
 
-// check returns why DynamoDB would refuse the paths, values or operands.
+// check returns why DynamoDB would refuse the paths or values.
 func (f formula) check() error {
 	for i, token := range f.tokens {
 		switch {
@@ -125,20 +125,6 @@ func (f formula) check() error {
 			if _, fault := measure(f.values[token], 1); fault != nil {
 				return f.valueError(i, fault)
 			}
-		}
-	}
-	for i, token := range f.tokens {
-		var err error
-		switch token {
-		case "IN":
-			err = f.checkIn(i)
-		case "BETWEEN":
-			err = f.checkBetween(i)
-		case "attribute_type":
-			err = f.checkType(i)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return nil
@@ -240,21 +226,24 @@ func indexable(path string) bool {
 // name returns a document path with names instead of placeholders. Other tokens
 // return "".
 func (f formula) name(token string) string {
-	if token == "" || token[0] != '#' {
+	if !strings.HasPrefix(token, "#") {
 		return ""
 	}
-	var b strings.Builder
-	for i := 0; i < len(token); {
-		from := i
-		if token[i] != '#' {
-			i++
-			b.WriteByte(token[from])
-			continue
-		}
-		i = skip(token, i+1, isWord)
-		b.WriteString(f.names[token[from:i]])
+	parts := strings.Split(token, ".")
+	for i, part := range parts {
+		placeholder, _, _ := strings.Cut(part, "[")
+		parts[i] = f.names[placeholder] + part[len(placeholder):]
 	}
-	return b.String()
+	return strings.Join(parts, ".")
+}
+
+// attribute returns the name of the attribute that a document path begins with, and
+// whether the path leads to a part of it. Other tokens have no attribute.
+func (f formula) attribute(token string) (name string, nested bool) {
+	if end := strings.IndexAny(token, ".["); end >= 0 {
+		token, nested = token[:end], true
+	}
+	return f.names[token], nested
 }
 
 // elements returns a document path in one form, whatever its names: each element begins

@@ -228,7 +228,7 @@ func (s *items) admit(value reflect.Value, refusal error) {
 			s.noted[n] = s.at()
 		}
 	case live:
-		s.err = err
+		s.err = &itemError{s.keys(), err}
 		s.values.SetLen(n - 1)
 	default: // it has expired
 		s.values.SetLen(n - 1)
@@ -433,6 +433,16 @@ func (s *items) text(name string) (item.Kind, string) {
 
 // itemKeys are an item's keys in the table, and in the index that it was read from.
 type itemKeys struct{ key, indexKey keys.Key }
+
+// itemError says which item of a response an error is about.
+type itemError struct {
+	itemKeys
+	err error
+}
+
+func (e *itemError) Error() string { return e.err.Error() }
+
+func (e *itemError) Unwrap() error { return e.err }
 
 // share says how much a read gives of an item.
 type share struct {

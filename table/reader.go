@@ -82,13 +82,7 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	if r.Filter.IsSet() {
 		built, err := build(expression.NewBuilder().WithFilter(r.Filter))
 		if err == nil {
-			_, err = r.t.checkFormula("filter", *built.Filter(), built.Names(), built.Values())
-		}
-		if err == nil {
-			err = checkSubstitutes(built.Names(), built.Values())
-		}
-		if err == nil {
-			err = r.checkFilter(*built.Filter(), built.Names())
+			err = r.checkFilter(*built.Filter(), built.Names(), built.Values())
 		}
 		if err != nil {
 			return nil, nil, invalid("Filter", "%w", err)
@@ -120,15 +114,19 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	return filter, aws.String(projection), nil
 }
 
-// checkFilter reports a filter on an attribute that an upgrade touches, or in a query
+// checkFilter reports a filter that is invalid, on an attribute that an upgrade touches, or in a query
 // on one of its keys, which DynamoDB refuses.
-func (r *reader) checkFilter(text string, names map[string]string) error {
-	for _, token := range tokens(text) {
-		head, _, _ := strings.Cut(token, ".")
-		head, _, _ = strings.Cut(head, "[")
-		name, ok := names[head]
-		switch {
-		case !ok:
+func (r *reader) checkFilter(text string, names map[string]string, values Item) error {
+	f, err := r.t.checkFormula("filter", text, names, values)
+	if err == nil {
+		err = checkSubstitutes(names, values)
+	}
+	if err != nil {
+		return err
+	}
+	for _, token := range f.tokens {
+		switch name, _ := f.attribute(token); {
+		case name == "":
 		case slices.ContainsFunc(r.t.views, func(v item.View) bool { return slices.Contains(v.Attributes, name) }):
 			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet", name)
 		case r.fixed != nil && slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a schema.Attribute) bool { return a.Name == name }):
@@ -170,25 +168,6 @@ func (r *reader) projection() ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// itemError says which item of a response an error is about.
-type itemError struct {
-	itemKeys
-	err error
-}
-
-func (e *itemError) Error() string { return e.err.Error() }
-
-func (e *itemError) Unwrap() error { return e.err }
-
-// keysOf returns the keys of an item that was read.
-func (r *reader) keysOf(position Item) itemKeys {
-	at := itemKeys{key: r.t.KeyOf("", position)}
-	if r.Index != "" {
-		at.indexKey = r.t.KeyOf(r.Index, position)
-	}
-	return at
-}
-
 // readError returns the error of a read of the partition pk, if it has one.
 func (t *Table) readError(op, index string, pk keys.PK, err error) error {
 	e := &Error{Op: op, Name: t.ofType, Table: t.schema.Name, Index: index, Err: explain(err)}
@@ -220,7 +199,7 @@ func (r *reader) next(ctx context.Context, items *items, limit int) error {
 	cost.Items = items.count() - before
 	r.stats, r.start, r.done = r.stats.Add(cost), last, len(last) == 0
 	if items.err != nil {
-		return &itemError{r.keysOf(items.position), items.err}
+		return items.err
 	}
 	// After the limit, the next page reads the filtered items again. So the cursor
 	// of a full page holds the key of an item that was returned. That of a short
