@@ -104,7 +104,7 @@ func (f formula) checkDistinct(i, j int) error {
 	if !strings.HasPrefix(path, "#") || !strings.HasPrefix(other, "#") || f.elements(path) != f.elements(other) {
 		return nil
 	}
-	return fmt.Errorf("%s: attribute %q stands on both sides of an operator or function", f.kind, shortened(f.name(path)))
+	return fmt.Errorf("%s: attribute %q stands on both sides of an operator or function", f.kind, item.Shortened(f.name(path)))
 }
 
 // checkPaths returns why DynamoDB would refuse the clauses of an update together: two are
@@ -115,7 +115,7 @@ func (f formula) checkPaths(all []assignment) error {
 	}
 	ends, within := map[string]bool{}, map[string]byte{} // paths; what the elements below them are
 	overlap := func(a assignment) error {
-		return fmt.Errorf("the update has attribute %q, or a part of it, twice", shortened(f.name(a.path)))
+		return fmt.Errorf("the update has attribute %q, or a part of it, twice", item.Shortened(f.name(a.path)))
 	}
 	for _, a := range all {
 		path := f.elements(a.path)

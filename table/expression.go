@@ -118,9 +118,9 @@ func (f formula) check() error {
 	for i, token := range f.tokens {
 		switch {
 		case token[0] == '#' && levels(token) > maxExpressionLevel:
-			return fmt.Errorf("%s: the path of attribute %q has more than %d elements", f.kind, shortened(f.name(token)), maxExpressionLevel)
+			return fmt.Errorf("%s: the path of attribute %q has more than %d elements", f.kind, item.Shortened(f.name(token)), maxExpressionLevel)
 		case token[0] == '#' && !indexable(token):
-			return fmt.Errorf("%s: the path of attribute %q has an index that no list has", f.kind, shortened(f.name(token)))
+			return fmt.Errorf("%s: the path of attribute %q has an index that no list has", f.kind, item.Shortened(f.name(token)))
 		case token[0] == ':':
 			if _, fault := measure(f.values[token], 1); fault != nil {
 				return f.valueError(i, fault)

@@ -269,7 +269,7 @@ func (s *items) wrongType() error {
 	if string(have) == s.t.ofType {
 		return nil
 	}
-	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, shortened(string(have)), s.t.schema.Type)
+	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, item.Shortened(string(have)), s.t.schema.Type)
 }
 
 // isAsked reports whether the item that was read last has the values that were asked for.
@@ -375,7 +375,7 @@ func (s *items) named(err error) error {
 	if s.t.ofType != "" {
 		return err
 	}
-	return fmt.Errorf("item of type %q: %w", shortened(string(s.watched[watchedType].Text)), err)
+	return fmt.Errorf("item of type %q: %w", item.Shortened(string(s.watched[watchedType].Text)), err)
 }
 
 // attributes returns those of the item, in a map to change.

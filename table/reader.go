@@ -94,24 +94,10 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	if len(r.Project) == 0 {
 		return filter, nil, nil
 	}
-	attributes, err := r.projection()
-	if err != nil {
-		return nil, nil, err
+	if project, err = r.t.projected(r.Index, r.Project, r.own(), r.offers, names, &r.share); err != nil {
+		return nil, nil, invalid("Project", "%w", err)
 	}
-	if r.t.upgrades() {
-		r.keep = attributes
-		return filter, nil, nil
-	}
-	for i, name := range attributes {
-		placeholder := "#p" + strconv.Itoa(i)
-		names[placeholder] = name
-		attributes[i] = placeholder
-	}
-	projection := strings.Join(attributes, ", ")
-	if len(projection) > maxExpression {
-		return nil, nil, invalid("Project", "%d attributes are too many for an expression", len(attributes))
-	}
-	return filter, aws.String(projection), nil
+	return filter, project, nil
 }
 
 // checkFilter reports a filter that is invalid, on an attribute that an upgrade touches, or in a query
@@ -136,36 +122,61 @@ func (r *reader) checkFilter(text string, names map[string]string, values Item) 
 	return nil
 }
 
-// projection returns the attributes to ask for: those wanted, and those that
-// the library needs itself.
-func (r *reader) projection() ([]string, error) {
-	var names []string
-	for _, a := range r.keys {
-		names = append(names, a.Name)
-	}
-	// A global index refuses to be asked for what it does not hold; local ones
-	// fetch it from the table.
-	partial := r.global() && r.partial()
+// own returns the attributes that the library itself asks for where there are any.
+func (r *reader) own() []string {
 	own := []string{r.t.schema.Type, r.t.schema.TTL}
+	for _, a := range r.keys {
+		own = append(own, a.Name)
+	}
 	if len(r.t.views) > 0 {
 		own = append(own, r.t.schema.Shape, r.t.schema.ShapeFrom())
 	}
+	return own
+}
+
+// offers reports whether an attribute can be asked for. A global index refuses to be asked
+// for what it does not hold; local ones fetch it from the table.
+func (r *reader) offers(attribute string) bool {
+	return !r.global() || !r.partial() || r.includes(attribute) ||
+		slices.ContainsFunc(r.keys, func(a schema.Attribute) bool { return a.Name == attribute })
+}
+
+// projected returns the projection to ask an index for: of attributes that are wanted, which
+// it must offer, and of the library's own ones that it offers. Their names are added to names.
+// Items that are upgraded are read as a whole; then share says what is kept of them.
+func (t *Table) projected(
+	index string, wanted, own []string, offers func(attribute string) bool, names map[string]string, share *share,
+) (*string, error) {
+	var all []string
 	for _, name := range own {
-		if name != "" && (!partial || r.includes(name)) {
-			names = append(names, name)
+		if name != "" && offers(name) {
+			all = append(all, name)
 		}
 	}
-	for _, name := range r.Project {
+	for _, name := range wanted {
 		switch {
 		case nameFault(name) != nil:
-			return nil, invalid("Project", "%w", nameFault(name).in(name).err())
-		case partial && !r.includes(name) && !slices.Contains(names, name):
-			return nil, invalid("Project", "the index %q does not hold %q", r.Index, name)
+			return nil, nameFault(name).in(name).err()
+		case !offers(name):
+			return nil, fmt.Errorf("the index %q does not hold %q", index, name)
 		}
-		names = append(names, name)
+		all = append(all, name)
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if t.upgrades() {
+		share.keep = all
+		return nil, nil
+	}
+	for i, name := range all {
+		all[i] = "#p" + strconv.Itoa(i)
+		names[all[i]] = name
+	}
+	projection := strings.Join(all, ", ")
+	if len(projection) > maxExpression {
+		return nil, fmt.Errorf("%d attributes are too many for an expression", len(all))
+	}
+	return &projection, nil
 }
 
 // readError returns the error of a read of the partition pk, if it has one.

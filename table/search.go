@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -170,10 +171,7 @@ func (t *Table) searchedIndex(name string) (x schema.VectorIndex, err error) {
 // searchInput returns the request without its projection, and the values that every
 // match must have.
 func (t *Table) searchInput(x schema.VectorIndex, s Search) (in *dynamodb.SearchVectorsInput, asked []fixedKey, err error) {
-	top := s.Top
-	if top == 0 {
-		top = defaultTop
-	}
+	top := cmp.Or(s.Top, defaultTop)
 	switch {
 	case len(s.Near) != x.Dimensions:
 		return nil, nil, invalidSearch("Near", "has %d numbers, and index %q has %d dimensions", len(s.Near), x.Name, x.Dimensions)
@@ -221,46 +219,27 @@ func (t *Table) searchInput(x schema.VectorIndex, s Search) (in *dynamodb.Search
 }
 
 // projectSearch adds the projection to a request, or to what is kept of each item.
-func (t *Table) projectSearch(x schema.VectorIndex, s Search, in *dynamodb.SearchVectorsInput, share *share) error {
-	names := slices.Clone(s.Project)
-	if len(names) == 0 {
-		names = slices.Clone(t.project)
+func (t *Table) projectSearch(x schema.VectorIndex, s Search, in *dynamodb.SearchVectorsInput, share *share) (err error) {
+	wanted := s.Project
+	if len(wanted) == 0 {
+		wanted = t.project
 	}
-	if len(names) == 0 {
+	if len(wanted) == 0 {
 		return nil
 	}
-	for _, name := range names {
-		switch {
-		case nameFault(name) != nil:
-			return invalidSearch("Project", "%w", nameFault(name).in(name).err())
-		case !x.Holds(t.schema, name):
-			return invalidSearch("Project", "the index %q does not hold %q", x.Name, name)
-		}
+	own := []string{t.schema.PK, t.schema.SK, t.schema.Type, t.schema.TTL, t.schema.Shape, t.schema.ShapeFrom(), x.Partition.Name}
+	for _, a := range x.Filters {
+		own = append(own, a.Name)
 	}
-	for _, name := range []string{t.schema.PK, t.schema.SK, t.schema.Type, t.schema.TTL, t.schema.Shape, t.schema.ShapeFrom()} {
-		if name != "" && x.Holds(t.schema, name) {
-			names = append(names, name)
-		}
+	names := map[string]string{}
+	offers := func(attribute string) bool { return x.Holds(t.schema, attribute) }
+	if in.ProjectionExpression, err = t.projected(x.Name, wanted, own, offers, names, share); err != nil {
+		return invalidSearch("Project", "%w", err)
 	}
-	for _, a := range slices.Concat([]schema.Attribute{x.Partition}, x.Filters) {
-		if a.Name != "" {
-			names = append(names, a.Name)
-		}
+	if in.ExpressionAttributeNames == nil && len(names) > 0 { // DynamoDB refuses an empty one
+		in.ExpressionAttributeNames = names
+	} else {
+		maps.Copy(in.ExpressionAttributeNames, names)
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	if t.upgrades() {
-		share.keep = names
-		return nil
-	}
-	if in.ExpressionAttributeNames == nil {
-		in.ExpressionAttributeNames = map[string]string{}
-	}
-	placeholders := make([]string, len(names))
-	for i, name := range names {
-		placeholders[i] = "#p" + strconv.Itoa(i)
-		in.ExpressionAttributeNames[placeholders[i]] = name
-	}
-	in.ProjectionExpression = aws.String(strings.Join(placeholders, ", "))
-	return checkLength("Project", *in.ProjectionExpression)
+	return nil
 }

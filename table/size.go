@@ -64,16 +64,7 @@ func (f *fault) err() error {
 	if f == nil {
 		return nil
 	}
-	return fmt.Errorf("attribute %q %s", shortened(f.path), f.rule)
-}
-
-// shortened bounds a path or a name that goes into a message.
-func shortened(s string) string {
-	const most = 256
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return fmt.Errorf("attribute %q %s", item.Shortened(f.path), f.rule)
 }
 
 func broken(rule string) *fault { return &fault{rule: rule} }

@@ -42,10 +42,8 @@ func (p *Panic) Unwrap() error {
 
 // Go calls f in a goroutine of its own.
 func (g *Group) Go(f func()) {
-	g.wait.Add(1)
-	go func() {
+	g.wait.Go(func() {
 		returned := false
-		defer g.wait.Done()
 		defer func() {
 			if !returned {
 				g.keep(recover())
@@ -53,7 +51,7 @@ func (g *Group) Go(f func()) {
 		}()
 		f()
 		returned = true
-	}()
+	})
 }
 
 func (g *Group) keep(value any) {

@@ -13,13 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/singletable/singletable/internal/group"
 )
-
-// Client is an HTTP client, as that of the SDK.
-type Client interface {
-	Do(*http.Request) (*http.Response, error)
-}
 
 // Budget decides which requests are sent a second time: those that are later than 97 %
 // of the recent ones of their operation, and than one and a half times their median,
@@ -27,8 +24,7 @@ type Client interface {
 //
 // Twenty requests that succeed earn a token. A hedge costs one, and so does a
 // request that fails. So hedges are at most 5 % of the requests, and an outage
-// ends them. At most ten tokens are kept for later. A nil Budget allows no hedge. It is
-// safe for concurrent use.
+// ends them. At most ten tokens are kept for later. It is safe for concurrent use.
 //
 // Dean and Barroso: "The Tail at Scale", Communications of the ACM 56(2), 2013,
 // for late requests. gRPC: proposal A6, "gRPC Retry Design", for tokens, and for no
@@ -63,18 +59,15 @@ type Call struct {
 	// Failed reports whether something in the call failed already. Then its attempts
 	// are sent once.
 	Failed func() bool
-	// Counts are of all attempts.
-	Counts
+	// Sent are the second requests of all attempts, and Won those that won. A call has few
+	// attempts, and each one hedge at most.
+	Sent, Won uint16
 }
-
-// Counts are the second requests that were sent, and those that won. A call has few
-// attempts, and each one hedge at most.
-type Counts struct{ Sent, Won uint16 }
 
 // Client returns the HTTP client for the attempts of a call. It works below the SDK,
 // which gets one response for each attempt, as always.
-func (b *Budget) Client(next Client, call *Call) Client {
-	if b == nil || b.latencies[call.Operation] == nil || next == nil {
+func (b *Budget) Client(next aws.HTTPClient, call *Call) aws.HTTPClient {
+	if b.latencies[call.Operation] == nil || next == nil {
 		return next
 	}
 	return &client{b, call, next}
@@ -115,7 +108,7 @@ func (b *Budget) failed() {
 type client struct {
 	*Budget
 	call *Call
-	next Client
+	next aws.HTTPClient
 }
 
 // result is what came of a request.

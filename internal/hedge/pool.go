@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
@@ -33,7 +34,7 @@ const (
 
 // NewPool looks at an HTTP client of the SDK's. It is copied with all its settings if
 // it is the SDK's own and still has the default limit, and otherwise left as it is.
-func NewPool(client Client) *Pool {
+func NewPool(client aws.HTTPClient) *Pool {
 	small, ok := client.(*awshttp.BuildableClient)
 	if !ok || small == nil || small.GetTransport().MaxIdleConnsPerHost != smallPool {
 		return &Pool{}
@@ -57,7 +58,7 @@ func (p *Pool) Begin() {
 func (p *Pool) End() { p.inFlight.Add(-1) }
 
 // Choose returns the HTTP client for a call that would use client.
-func (p *Pool) Choose(client Client) Client {
+func (p *Pool) Choose(client aws.HTTPClient) aws.HTTPClient {
 	if p.outgrown.Load() {
 		return p.own
 	}

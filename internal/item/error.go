@@ -27,14 +27,9 @@ type Error struct {
 
 // Error returns the path and the problem.
 func (e *Error) Error() string {
-	const most = 256
-	path := e.Path
-	if len(path) > most {
-		path = strings.ToValidUTF8(path[:most], "") + "…"
-	}
 	text := e.Problem
-	if path != "" {
-		text = fmt.Sprintf("attribute %q: %s", path, text)
+	if e.Path != "" {
+		text = fmt.Sprintf("attribute %q: %s", Shortened(e.Path), text)
 	}
 	if errors.Is(e.Err, ErrPanic) {
 		text += " (panic)"
@@ -44,6 +39,15 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Shortened bounds a path or a name that goes into a message.
+func Shortened(s string) string {
+	const most = 256
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
 
 // in returns the error of an attribute in the one that step leads to.
 func (e *Error) in(step string) *Error {
