@@ -152,12 +152,3 @@ func responded(err error) bool {
 	api, _ := response.Of(err)
 	return api != nil
 }
-
-// withEnd adds to the error of a request why the context has ended, unless
-// DynamoDB has responded.
-func withEnd(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil || responded(err) {
-		return err
-	}
-	return join(err, ended(ctx))
-}

@@ -145,20 +145,11 @@ func (t *Table) checkKeyPaths(f formula) error {
 		case name == "" || !nested:
 		case name == t.schema.PK, name == t.schema.SK:
 			return fmt.Errorf("%s: attribute %q is part of the key, which has no elements", f.kind, name)
-		case t.isIndexKey(name):
+		case slices.ContainsFunc(t.indexKeys, func(k indexKey) bool { return k.name == name }):
 			return fmt.Errorf("%s: attribute %q is part of the key of an index, which has no elements", f.kind, name)
 		}
 	}
 	return nil
-}
-
-func (t *Table) isIndexKey(name string) bool {
-	for _, k := range t.indexKeys {
-		if k.name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // checkUpdate returns why DynamoDB would refuse an update, and otherwise the

@@ -8,8 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/singletable/singletable/schema"
 )
 
 // Count returns how many items a query gives, as Stats.Items, and what it took to
@@ -52,11 +50,8 @@ func (r *reader) countOnly() error {
 	if in.FilterExpression != nil {
 		conditions = append(conditions, "("+*in.FilterExpression+")")
 	}
-	key := func(name string) bool {
-		return slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a schema.Attribute) bool { return a.Name == name })
-	}
 	if s.TTL != "" && r.has(s.TTL) {
-		if key(s.TTL) {
+		if r.isKey(s.TTL) {
 			return invalid("Index", "expired items cannot be left out: %q is a key of the query", s.TTL)
 		}
 		conditions = append(conditions, "NOT #ttl BETWEEN :one AND :now")
@@ -66,7 +61,7 @@ func (r *reader) countOnly() error {
 	}
 	fixed := func(k fixedKey) bool { return k.Name == s.Type && k.text == r.t.ofType }
 	if r.t.ofType != "" && r.has(s.Type) && !slices.ContainsFunc(r.fixed, fixed) {
-		if key(s.Type) {
+		if r.isKey(s.Type) {
 			return invalid("PKs, SKs", "%q is a key of the query, and must be %q", s.Type, r.t.ofType)
 		}
 		conditions = append(conditions, "#type = :type")

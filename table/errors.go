@@ -160,7 +160,6 @@ func join(errs ...error) error {
 	return &j
 }
 
-// Error returns the texts of all.
 func (e *joinedError) Error() string {
 	texts := make([]string, len(e.errs))
 	for i, err := range e.errs {
@@ -169,7 +168,6 @@ func (e *joinedError) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap returns all.
 func (e *joinedError) Unwrap() []error { return e.errs }
 
 // explain puts the sentinel that fits before an error of the SDK.
@@ -230,10 +228,8 @@ type withheld struct {
 	err  error
 }
 
-// Error returns the text that stands for the error's own.
 func (e *withheld) Error() string { return e.text }
 
-// Unwrap returns the error whose text is withheld.
 func (e *withheld) Unwrap() error { return e.err }
 
 // withholdResponse removes what an error of the client quotes of a response that
@@ -274,29 +270,20 @@ func invalid(field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", errInvalidQuery, field, fmt.Errorf(format, args...))
 }
 
-// The codes of cancellation reasons that are not failures of an operation by
+// reasonNone is the code of a cancellation reason that is no failure of an operation by
 // itself. AWS: TransactWriteItems, Amazon DynamoDB API Reference.
-const (
-	reasonNone            = "None"
-	reasonConditionFailed = "ConditionalCheckFailed"
-)
+const reasonNone = "None"
 
 // passing reports whether a cancelled transaction may succeed as it is: all its
 // reasons are conflicts and lack of capacity.
 func passing(cancelled *types.TransactionCanceledException) bool {
-	return onlyFor(cancelled, ErrConflict, ErrThrottled)
-}
-
-// onlyFor reports whether all reasons of a cancelled transaction are of these
-// kinds.
-func onlyFor(cancelled *types.TransactionCanceledException, kinds ...error) bool {
 	found := false
 	for _, r := range cancelled.CancellationReasons {
 		code := aws.ToString(r.Code)
 		if code == "" || code == reasonNone {
 			continue
 		}
-		if !slices.Contains(kinds, kindOf(code)) {
+		if !slices.Contains([]error{ErrConflict, ErrThrottled}, kindOf(code)) {
 			return false
 		}
 		found = true

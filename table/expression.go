@@ -23,7 +23,8 @@ const (
 	maxExpressionLevel = 32 // elements of a document path
 )
 
-// build builds an expression. Methods of values can panic and can quote values
+// build builds an expression. Its placeholders are numbers, and those that are not built
+// here have letters, so the two never meet. Methods of values can panic and can quote values
 // in their errors; the error of build does not.
 func build(builder expression.Builder) (built expression.Expression, err error) {
 	defer func() {

@@ -89,9 +89,7 @@ const (
 	unlessExpired = " AND NOT #ttl BETWEEN :one AND :now"
 )
 
-// require puts the conditions of the op's guard before the op's own. Their
-// placeholders are words, those of the expression package numbers, so they never
-// meet.
+// require puts the conditions of the op's guard before the op's own.
 func (t *Table) require(w *write) error {
 	g := &w.op.guard
 	if *g == (guard{}) {

@@ -62,8 +62,12 @@ func (l layout) partial() bool {
 // has reports whether items in it have an attribute if those of the table do. A local
 // index fetches others for a projection, which a number has none of.
 func (l layout) has(attribute string) bool {
-	return !l.partial() || l.includes(attribute) ||
-		slices.ContainsFunc(slices.Concat(l.partition, l.sort), func(a schema.Attribute) bool { return a.Name == attribute })
+	return !l.partial() || l.includes(attribute) || l.isKey(attribute)
+}
+
+// isKey reports whether the attribute is one of its own keys.
+func (l layout) isKey(attribute string) bool {
+	return slices.ContainsFunc(slices.Concat(l.partition, l.sort), func(a schema.Attribute) bool { return a.Name == attribute })
 }
 
 // includes reports whether the projection of a partial index names the attribute.

@@ -123,7 +123,6 @@ func (w *write) buildExpressions() error {
 		w.names, w.values = built.Names(), built.Values()
 		return nil
 	}
-	// A patch has placeholders of its own, which are not numbers.
 	maps.Copy(w.names, built.Names())
 	if w.values == nil {
 		w.values = built.Values()

@@ -141,12 +141,6 @@ func inRange(a schema.Attribute, r keys.Range, sk keys.SK) bool {
 		(r.To == "" || compareKeys(a.Type, sk, r.To) <= 0)
 }
 
-// isEmpty reports whether no value of an attribute can lie in a valid range. Numbers
-// are compared as numbers.
-func isEmpty(a schema.Attribute, r keys.Range) bool {
-	return r.From != "" && r.To != "" && compareKeys(a.Type, r.From, r.To) > 0
-}
-
 func attributeNames(attributes []schema.Attribute) string {
 	names := make([]string, len(attributes))
 	for i, a := range attributes {

@@ -76,8 +76,7 @@ func (r *reader) setLayout() error {
 }
 
 // expressions returns the filter and the projection, and adds what they stand
-// for to names and values. Names and values of ours have words for
-// placeholders, those of the expression package numbers, so they never meet.
+// for to names and values.
 func (r *reader) expressions(names map[string]string, values map[string]types.AttributeValue) (filter, project *string, err error) {
 	if r.Filter.IsSet() {
 		built, err := build(expression.NewBuilder().WithFilter(r.Filter))
@@ -115,7 +114,7 @@ func (r *reader) checkFilter(text string, names map[string]string, values Item) 
 		case name == "":
 		case slices.ContainsFunc(r.t.views, func(v item.View) bool { return slices.Contains(v.Attributes, name) }):
 			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet", name)
-		case r.fixed != nil && slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a schema.Attribute) bool { return a.Name == name }):
+		case r.fixed != nil && r.isKey(name):
 			return fmt.Errorf("attribute %q is a key of the query, which DynamoDB takes in the Range only", name)
 		}
 	}

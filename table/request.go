@@ -31,7 +31,10 @@ type request struct {
 func (r *request) finish(ctx context.Context, out any, err error) error {
 	switch {
 	case err != nil:
-		return withEnd(ctx, withholdResponse(err))
+		if err = withholdResponse(err); ctx.Err() == nil || responded(err) {
+			return err
+		}
+		return join(err, ended(ctx)) // why it has ended
 	case r.items != nil && !r.decoded:
 		r.items.begin(r.kept)
 		r.items.takeOutput(out)

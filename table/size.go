@@ -124,9 +124,14 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 const containerSize, elementSize = 3, 1
 
 func measureList(list []types.AttributeValue, level int) (size int, f *fault) {
-	size = containerSize + elementSize*len(list)
-	for i, element := range list {
-		n, found := measure(element, level+1)
+	size, f = measureEach(list, func(e types.AttributeValue) (int, *fault) { return measure(e, level+1) })
+	return size + containerSize + elementSize*len(list), f
+}
+
+// measureEach measures the elements of a list or set.
+func measureEach[E any](all []E, measure func(E) (int, *fault)) (size int, f *fault) {
+	for i, e := range all {
+		n, found := measure(e)
 		size += n
 		if found != nil && f == nil {
 			f = found.in("[" + strconv.Itoa(i) + "]")
@@ -191,13 +196,7 @@ func measureSet[E any](set []E, measure func(E) (int, *fault), compare func(a, b
 	if len(set) == 0 {
 		return 0, broken("is an empty set")
 	}
-	for i, e := range set {
-		n, found := measure(e)
-		size += n
-		if found != nil && f == nil {
-			f = found.in("[" + strconv.Itoa(i) + "]")
-		}
-	}
+	size, f = measureEach(set, measure)
 	if f == nil && repeats(set, compare) {
 		f = broken("is a set with duplicates")
 	}

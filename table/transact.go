@@ -219,7 +219,7 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		}
 		op := writes[i].op
 		kind := kindOf(code)
-		if code == reasonConditionFailed {
+		if errors.Is(kind, ErrConditionFailed) {
 			kind = t.reason(op, r.Item)
 		}
 		switch message := aws.ToString(r.Message); {

@@ -37,7 +37,7 @@ func (t *Table) query(q Query) (*reader, error) {
 		return slices.ContainsFunc(r.fixed, func(k fixedKey) bool { return k.Attribute == a })
 	})
 	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
-	r.done = isEmpty(r.ranged, q.Range)
+	r.done = q.Range.From != "" && q.Range.To != "" && compareKeys(r.ranged.Type, q.Range.From, q.Range.To) > 0 // an empty range
 	if r.query, err = r.queryInput(); err != nil {
 		return nil, err
 	}
@@ -51,8 +51,7 @@ func (t *Table) query(q Query) (*reader, error) {
 	return r, err
 }
 
-// queryInput builds the request. Names and values of ours have words for
-// placeholders, those of the expression package numbers, so they never meet.
+// queryInput builds the request.
 func (r *reader) queryInput() (*dynamodb.QueryInput, error) {
 	in := &dynamodb.QueryInput{
 		TableName:                 r.t.name,

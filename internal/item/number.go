@@ -121,15 +121,6 @@ func (d Number) sign() int {
 	return 1
 }
 
-// compare returns -1, 0 or 1.
-func (d Number) compare(e Number) int {
-	if sign := d.sign(); sign != e.sign() || sign == 0 {
-		return cmp.Compare(sign, e.sign())
-	}
-	// Digits begin with one that is not zero: they compare like text.
-	return d.sign() * cmp.Or(cmp.Compare(d.exponent, e.exponent), strings.Compare(d.figures(), e.figures()))
-}
-
 // figures returns the significant digits.
 func (d Number) figures() string { return strings.Replace(d.text, ".", "", 1) }
 
@@ -166,7 +157,11 @@ func PlainNumber(s string) string {
 
 // CompareNumbers compares two numbers.
 func CompareNumbers(a, b string) int {
-	first, _ := ParseNumber(a)
-	second, _ := ParseNumber(b)
-	return first.compare(second)
+	d, _ := ParseNumber(a)
+	e, _ := ParseNumber(b)
+	if sign := d.sign(); sign != e.sign() || sign == 0 {
+		return cmp.Compare(sign, e.sign())
+	}
+	// Digits begin with one that is not zero: they compare like text.
+	return d.sign() * cmp.Or(cmp.Compare(d.exponent, e.exponent), strings.Compare(d.figures(), e.figures()))
 }

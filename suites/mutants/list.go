@@ -393,7 +393,7 @@ var mutants = []mutant{
 	},
 	{
 		"a throttled transaction is repeated",
-		"table/errors.go", "return onlyFor(cancelled, ErrConflict, ErrThrottled)", "return onlyFor(cancelled, ErrConflict)",
+		"table/errors.go", "[]error{ErrConflict, ErrThrottled}", "[]error{ErrConflict}",
 		"./table", "TestCancelledTransactions",
 	},
 	{
