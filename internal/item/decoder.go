@@ -70,7 +70,6 @@ func (d *Decoder) value(r *Parser, v reflect.Value) (refusal error, ok bool) { /
 	from := r.pos
 	switch d.plan.form {
 	case structure:
-		d.names.into(v)
 		switch d.names.structure(r, v) {
 		case fits:
 			return nil, true

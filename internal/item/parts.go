@@ -154,17 +154,15 @@ func (p Parts) sorted() Parts {
 }
 
 // String returns DynamoDB's name of the type: BOOL.
-func (k Kind) String() string { return k.names()[0] }
+func (k Kind) String() string { return kindNames[k][0] }
 
 // words returns the name of the type for people: a boolean.
-func (k Kind) words() string { return k.names()[1] }
+func (k Kind) words() string { return kindNames[k][1] }
 
-func (k Kind) names() [2]string {
-	return [...][2]string{
-		{"?", "a value"},
-		S: {"S", "a string"}, N: {"N", "a number"}, B: {"B", "a binary"},
-		BOOL: {"BOOL", "a boolean"}, NULL: {"NULL", "a null"}, M: {"M", "a map"}, L: {"L", "a list"},
-		SS: {"SS", "a string set"}, NS: {"NS", "a number set"}, BS: {"BS", "a binary set"},
-		Unknown: {"?", "a value"},
-	}[k]
+var kindNames = [...][2]string{
+	{"?", "a value"},
+	S: {"S", "a string"}, N: {"N", "a number"}, B: {"B", "a binary"},
+	BOOL: {"BOOL", "a boolean"}, NULL: {"NULL", "a null"}, M: {"M", "a map"}, L: {"L", "a list"},
+	SS: {"SS", "a string set"}, NS: {"NS", "a number set"}, BS: {"BS", "a binary set"},
+	Unknown: {"?", "a value"},
 }

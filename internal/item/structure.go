@@ -16,10 +16,6 @@ type names struct {
 	// and heads the first bytes of each.
 	uses  []use
 	heads []uint64
-	// latest points to the value that the last item was read into. places are the
-	// fields of it, if others are read into it too.
-	latest any
-	places []place
 	// count is how many attributes the last item had.
 	count int
 	// again means that an item was read before.
@@ -27,13 +23,6 @@ type names struct {
 	// respelled means that an attribute was met whose name differs from that of its
 	// field in case.
 	respelled bool
-}
-
-// place is a field of a value that items are read into, also as a string if it is
-// one.
-type place struct {
-	reflect.Value
-	text *string
 }
 
 // use is what an attribute of a kind is for.
@@ -191,11 +180,9 @@ func (n *names) line(r *Parser, t target, v reflect.Value) bool {
 	}
 	switch {
 	case t.field == none:
-	case t.kind == S && n.places != nil && n.places[t.field].text != nil:
-		*n.places[t.field].text = r.keep(b, true)
 	default:
 		f := &n.plan.fields[t.field]
-		if f.plan.text(r, t.kind, b, true, n.place(t.field, v), f.options) != fits {
+		if f.plan.text(r, t.kind, b, true, f.at(v), f.options) != fits {
 			r.pos = from
 			return false
 		}
@@ -221,7 +208,8 @@ func (n *names) attribute(r *Parser, t target, v reflect.Value, before verdict) 
 		r.pos = from
 	}
 	if t.field != none && before == fits {
-		if verdict := n.plan.fields[t.field].decode(r, t.kind, n.place(t.field, v)); verdict != refused {
+		f := &n.plan.fields[t.field]
+		if verdict := f.decode(r, t.kind, f.at(v)); verdict != refused {
 			return verdict
 		}
 		r.pos, r.depth, before = from, depth, refused
@@ -230,31 +218,6 @@ func (n *names) attribute(r *Parser, t target, v reflect.Value, before verdict) 
 		return broken
 	}
 	return before
-}
-
-// place returns a field of the value that an item is read into.
-func (n *names) place(field int, v reflect.Value) reflect.Value {
-	if n.places != nil && n.places[field].IsValid() {
-		return n.places[field].Value
-	}
-	f := &n.plan.fields[field]
-	v = f.at(v)
-	if n.places != nil && !f.pointed { // the next item has another struct there
-		n.places[field].Value = v
-		if f.plan.form == text && !f.asText {
-			n.places[field].text = v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
-		}
-	}
-	return v
-}
-
-// into says which value the next item is read into.
-func (n *names) into(v reflect.Value) {
-	if p := v.Addr().Interface(); p != n.latest {
-		n.latest, n.places = p, nil
-	} else if n.places == nil {
-		n.places = make([]place, len(n.plan.fields))
-	}
 }
 
 // decode reads what the attribute of a field, which v is, holds. It does not return

@@ -51,27 +51,10 @@ func (r *Parser) kind() Kind {
 }
 
 func kindOf(name []byte) Kind {
-	switch string(name) {
-	case "S":
-		return S
-	case "N":
-		return N
-	case "B":
-		return B
-	case "BOOL":
-		return BOOL
-	case "NULL":
-		return NULL
-	case "M":
-		return M
-	case "L":
-		return L
-	case "SS":
-		return SS
-	case "NS":
-		return NS
-	case "BS":
-		return BS
+	for k := S; k < Unknown; k++ {
+		if kindNames[k][0] == string(name) {
+			return k
+		}
 	}
 	return 0
 }
