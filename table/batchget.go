@@ -26,10 +26,9 @@ const (
 // time, and returns them by key. A key whose item is missing or expired is not in
 // the map. A key may be given twice.
 //
-// Each request has the budget of a call, see [Options].MaxAttempts: keys that
-// DynamoDB leaves unprocessed are requested again, with growing delays, up to 10
-// times in a row without progress, 80 times in all, for 30 seconds. Then the
-// error says which keys remain, and no items are returned.
+// Keys that DynamoDB leaves unprocessed are requested again, within a budget for each
+// request: see [Options].MaxAttempts. Then the error says which keys remain, and no items
+// are returned.
 func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
 	chunks, remaining, err := t.batchGet(ctx, ks, func() *items { return into(new([]T)) })
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 // of it may have been done, and the error says which keys remain. Ops of another kind and two ops on one item are refused before
 // anything is sent.
 //
-// Each request has the budget of a call, see [Options].MaxAttempts: writes that
-// DynamoDB leaves unprocessed are sent again, with growing delays, up to 10 times
-// in a row without progress, 80 times in all, for 30 seconds.
+// Writes that DynamoDB leaves unprocessed are sent again, within a budget for each
+// request: see [Options].MaxAttempts.
 func (t *Table) BatchWrite(ctx context.Context, ops ...Op) error {
 	if remaining, err := t.batchWrite(ctx, ops); err != nil {
 		return &Error{Op: "BatchWrite", Table: t.schema.Name, Remaining: remaining, Err: explain(err)}

@@ -118,7 +118,6 @@ func (s *items) watch(name string) {
 	}
 }
 
-// count returns how many values there are.
 func (s *items) count() int { return s.values.Len() }
 
 // one returns why there is not one value: the item is no value, or missing.
@@ -145,14 +144,12 @@ func (s *items) begin(n int) {
 	}
 }
 
-// readItems reads the list of items that is next in a response.
 func (s *items) readItems(in *item.Parser) {
 	for i := range in.Elements {
 		s.readItem(in, i)
 	}
 }
 
-// readItem reads the item that is next in a response.
 func (s *items) readItem(in *item.Parser, number int) {
 	if s.full() {
 		s.more = true
@@ -171,7 +168,6 @@ func (s *items) readItem(in *item.Parser, number int) {
 	s.admit(value, refusal)
 }
 
-// takeItems takes items that the client has read.
 func (s *items) takeItems(all []map[string]types.AttributeValue) {
 	for i, item := range all {
 		s.takeItem(item, i, len(all)-i-1)
@@ -257,7 +253,6 @@ func (s *items) check(value reflect.Value, refusal error) (live bool, err error)
 	return true, refusal
 }
 
-// wrongType returns why the item is not of the view's type.
 func (s *items) wrongType() error {
 	if s.t.ofType == "" {
 		return nil

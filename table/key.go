@@ -90,7 +90,6 @@ type indexKey struct {
 	index string // one of the indexes, for messages
 }
 
-// indexKeysOf returns the key attributes of all indexes.
 func indexKeysOf(spec *schema.Table) []indexKey {
 	var all []indexKey
 	add := func(a schema.Attribute, limit int, index string) {

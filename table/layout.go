@@ -81,5 +81,4 @@ type fixedKey struct {
 	text string
 }
 
-// value returns the value as DynamoDB has it.
 func (k fixedKey) value() types.AttributeValue { return keyValue(k.Type, k.text) }

@@ -181,7 +181,6 @@ func unprocessed(in *item.Parser) (left types.KeysAndAttributes) {
 	return left
 }
 
-// consumed reads what a table has consumed.
 func consumed(in *item.Parser) *types.ConsumedCapacity {
 	c := &types.ConsumedCapacity{}
 	for name := range in.Members {
@@ -199,7 +198,6 @@ func consumed(in *item.Parser) *types.ConsumedCapacity {
 	return c
 }
 
-// consumedEach reads what each of several tables has consumed.
 func consumedEach(in *item.Parser) (all []types.ConsumedCapacity) {
 	for range in.Elements {
 		all = append(all, *consumed(in))

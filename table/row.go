@@ -95,7 +95,7 @@ func (t *Table) queryRows(ctx context.Context, q Query, start Item, items *items
 	}
 	r, err := t.query(q)
 	if err == nil {
-		err = r.startInQuery(start)
+		err = r.startAt(start)
 	}
 	if err != nil {
 		return p, err
@@ -103,7 +103,6 @@ func (t *Table) queryRows(ctx context.Context, q Query, start Item, items *items
 	return r.rowPage(ctx, items, "QueryRows")
 }
 
-// rowsOf returns the rows of values with their places.
 func rowsOf[T any](values []T, places []place) []Row[T] {
 	rows := slices.Grow([]Row[T](nil), len(values))
 	for i, p := range places {
@@ -135,7 +134,8 @@ func (r *reader) rowPage(ctx context.Context, items *items, op string) (p rowPag
 	return p, err
 }
 
-// startAt puts the reader at a raw position.
+// startAt puts the reader at a raw position, which must be one of the query's. Engines
+// differ in what they do with another one: some read on in another partition.
 func (r *reader) startAt(start Item) error {
 	if start == nil {
 		return nil
@@ -148,16 +148,6 @@ func (r *reader) startAt(start Item) error {
 			return invalid("start", "key attribute %q is missing, or of a value that it cannot have", a.Name)
 		}
 	}
-	r.start = start
-	return nil
-}
-
-// startInQuery is startAt for a position that must be one of the query's. Engines
-// differ in what they do with another one: some read on in another partition.
-func (r *reader) startInQuery(start Item) error {
-	if err := r.startAt(start); err != nil || start == nil {
-		return err
-	}
 	for _, k := range r.fixed {
 		if _, text := keyText(start[k.Name]); text != k.text {
 			return invalid("start", "is in another partition than the query")
@@ -166,5 +156,6 @@ func (r *reader) startInQuery(start Item) error {
 	if _, sk := keyText(start[r.ranged.Name]); !inRange(r.ranged, r.Range, keys.SK(sk)) {
 		return invalid("start", "is outside the query's range")
 	}
+	r.start = start
 	return nil
 }

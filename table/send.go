@@ -62,7 +62,6 @@ func send[In, Out any](
 	return out, err
 }
 
-// callOptions returns the options of one call of the SDK's client.
 func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
 		t.installProtocol(o, r)

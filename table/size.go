@@ -128,7 +128,6 @@ func measureList(list []types.AttributeValue, level int) (size int, f *fault) {
 	return size + containerSize + elementSize*len(list), f
 }
 
-// measureEach measures the elements of a list or set.
 func measureEach[E any](all []E, measure func(E) (int, *fault)) (size int, f *fault) {
 	for i, e := range all {
 		n, found := measure(e)

@@ -240,7 +240,6 @@ func (t *Table) keyItem(k keys.Key) Item {
 	return item
 }
 
-// setKey writes the key attributes.
 func (t *Table) setKey(item Item, k keys.Key) {
 	item[t.schema.PK] = keyValue(t.schema.PKType, string(k.PK))
 	if t.schema.SK != "" {

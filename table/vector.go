@@ -12,7 +12,6 @@ import (
 	"github.com/singletable/singletable/schema"
 )
 
-// vectorIndex returns the vector index of that name.
 func (t *Table) vectorIndex(name string) (x schema.VectorIndex, ok bool) {
 	i := slices.IndexFunc(t.schema.Vectors, func(x schema.VectorIndex) bool { return x.Name == name })
 	if i < 0 {

@@ -51,7 +51,6 @@ func (t *Table) query(q Query) (*reader, error) {
 	return r, err
 }
 
-// queryInput builds the request.
 func (r *reader) queryInput() (*dynamodb.QueryInput, error) {
 	in := &dynamodb.QueryInput{
 		TableName:                 r.t.name,
@@ -121,7 +120,6 @@ type page struct {
 // defaultLimit is the Limit of a page that gives none.
 const defaultLimit = 100
 
-// page reads a page.
 func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 	walking := r.query != nil && r.after != nil
 	if walking {

@@ -101,7 +101,6 @@ func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue, 
 	}
 }
 
-// send sends the request of a single write.
 func (t *Table) send(ctx context.Context, w write, tries *attempts, returned types.ReturnValue, items *items) (err error) {
 	old := types.ReturnValuesOnConditionCheckFailure("")
 	if w.condition != nil {

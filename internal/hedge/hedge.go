@@ -18,9 +18,8 @@ import (
 	"github.com/singletable/singletable/internal/group"
 )
 
-// Budget decides which requests are sent a second time: those that are later than 97 %
-// of the recent ones of their operation, and than one and a half times their median,
-// if there is a token.
+// Budget decides which requests are sent a second time: those that are late, if there is
+// a token.
 //
 // Twenty requests that succeed earn a token. A hedge costs one, and so does a
 // request that fails. So hedges are at most 5 % of the requests, and an outage

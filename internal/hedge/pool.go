@@ -9,13 +9,10 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// Pool chooses the pool of connections for the requests of a caller. The SDK's
-// default client keeps ten idle connections for each host: with more requests in
-// flight, the others open a connection each, and close it again.
-//
-// A caller whose requests outgrow that pool gets one of its own. Until then it
-// shares the client's, so that many small callers of one client have one pool.
-// It is safe for concurrent use.
+// Pool chooses the pool of connections for the requests of a caller. One whose requests
+// outgrow the pool of the SDK's default client gets one of its own, since each further
+// request would open a connection and close it again. Until then it shares the client's,
+// so that many small callers of one client have one pool. It is safe for concurrent use.
 type Pool struct {
 	// own is the larger pool, nil if the client is not to be changed.
 	own      *awshttp.BuildableClient

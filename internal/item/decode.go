@@ -220,7 +220,6 @@ func (r *Parser) list() []string {
 	return r.lists[from:to:to]
 }
 
-// slice reads a list or set.
 func (p *plan) slice(r *Parser, k Kind, v reflect.Value) verdict {
 	verdict := fits
 	v.Set(reflect.MakeSlice(p.typ, 0, 0))
@@ -245,7 +244,6 @@ func (p *plan) slice(r *Parser, k Kind, v reflect.Value) verdict {
 	return judge(ok)
 }
 
-// dictionary reads a map into a Go map.
 func (p *plan) dictionary(r *Parser, v reflect.Value) verdict {
 	verdict := fits
 	v.Set(reflect.MakeMap(p.typ))

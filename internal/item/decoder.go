@@ -65,7 +65,6 @@ func (d *Decoder) Decode(r *Parser, v reflect.Value) (refusal error, ok bool) { 
 	return refusal, ok
 }
 
-// value reads an item into v.
 func (d *Decoder) value(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
 	from := r.pos
 	switch d.plan.form {

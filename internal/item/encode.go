@@ -77,7 +77,6 @@ func (e *itemEncoder) number(n string, o options) types.AttributeValue {
 	return &e.numbers[len(e.numbers)-1]
 }
 
-// structure makes a map of a struct.
 func (e *itemEncoder) structure(p *plan, v reflect.Value) (types.AttributeValue, error) {
 	if err := e.enter(); err != nil {
 		return nil, err

@@ -110,7 +110,6 @@ func (d Number) Size() int {
 	return min(size, maxNumberSize)
 }
 
-// sign returns -1, 0 or 1.
 func (d Number) sign() int {
 	switch {
 	case d.digits == 0:

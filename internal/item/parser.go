@@ -243,7 +243,6 @@ func (r *Parser) binary() (b []byte, ok bool) {
 	return b[:n], err == nil
 }
 
-// bool reads a boolean.
 func (r *Parser) bool() (b, ok bool) {
 	r.space()
 	switch rest := r.data[r.pos:]; {

@@ -90,7 +90,6 @@ var numberType = reflect.TypeFor[interface {
 // plans are kept for good: a program has so many types and no more.
 var plans sync.Map // of reflect.Type to *plan
 
-// planOf returns the plan of a type.
 func planOf(t reflect.Type) *plan {
 	if known, ok := plans.Load(t); ok {
 		return known.(*plan)

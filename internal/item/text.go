@@ -81,7 +81,6 @@ func (r *Parser) plain() (b []byte, ok bool) {
 	return data[from:to], true
 }
 
-// string reads a string.
 func (r *Parser) string() (s string, ok bool) {
 	b, plain, ok := r.text()
 	if !ok {

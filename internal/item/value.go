@@ -59,7 +59,6 @@ func kindOf(name []byte) Kind {
 	return 0
 }
 
-// value reads an attribute value.
 func (r *Parser) value() (types.AttributeValue, bool) {
 	v, ok := r.content(r.kind())
 	return v, ok && r.is('}')
@@ -114,7 +113,6 @@ func (r *Parser) Item() (item map[string]types.AttributeValue, unique, ok bool) 
 	return item, !r.repeats, ok
 }
 
-// elements reads the elements of a list or set.
 func elements[E any](r *Parser, read func() (E, bool)) ([]E, bool) {
 	all := []E{}
 	ok := r.Array(func(int) bool {

@@ -69,7 +69,6 @@ func (w *Writer) close(c byte) {
 	w.named = w.named[:len(w.named)-1]
 }
 
-// text writes a string.
 func (w *Writer) text(s string) {
 	var ok bool
 	w.buffer, ok = appendText(w.buffer, s)

@@ -130,7 +130,6 @@ type limited struct {
 	left int64
 }
 
-// Read reads from the body.
 func (l *limited) Read(p []byte) (n int, err error) {
 	n, err = l.ReadCloser.Read(p[:min(int64(len(p)), l.left+1)])
 	if l.left -= int64(n); l.left < 0 {
