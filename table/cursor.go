@@ -135,12 +135,3 @@ func (r *reader) shared() keys.SK {
 	}
 	return in.From[:strings.LastIndexByte(string(in.From[:n]), '#')+1]
 }
-
-// nextCursor returns the cursor of the reader's position, "" at the end.
-func (r *reader) nextCursor() (string, error) {
-	// Without a sort key there is one item at most, and no position behind it.
-	if r.done || len(r.position) == 0 {
-		return "", nil
-	}
-	return r.seal(r.start, paginate.Position{})
-}

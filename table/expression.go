@@ -294,14 +294,6 @@ type assignment struct {
 	operand []string // the tokens of the value; none for REMOVE
 }
 
-// constant returns the token of the value if it is one alone.
-func (a assignment) constant() string {
-	if len(a.operand) != 1 {
-		return ""
-	}
-	return a.operand[0]
-}
-
 // assignments returns the clauses of an update expression.
 func (f formula) assignments() []assignment {
 	var all []assignment

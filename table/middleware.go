@@ -12,9 +12,8 @@ import (
 // hasMiddleware reports whether a client has middleware or interceptors of others, who
 // may look at inputs and outputs, or change them.
 func hasMiddleware(o dynamodb.Options) bool {
-	all := reflect.ValueOf(o.Interceptors)
-	for i := range all.NumField() {
-		if f := all.Field(i); f.Kind() != reflect.Slice || f.Len() > 0 {
+	for _, f := range reflect.ValueOf(o.Interceptors).Fields() {
+		if f.Kind() != reflect.Slice || f.Len() > 0 {
 			return true
 		}
 	}

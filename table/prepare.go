@@ -28,21 +28,17 @@ func (t *Table) prepare(op *Op) (write, error) {
 	} else if err := t.setItem(&w); err != nil {
 		return w, err
 	}
-	if err := w.buildExpressions(); err != nil {
-		return w, err
+	err := w.buildExpressions()
+	if err == nil {
+		err = w.addNext(op.next)
 	}
-	if op.next.verb != "" {
-		if err := w.addNext(op.next); err != nil {
-			return w, err
-		}
+	if err == nil {
+		err = t.require(&w)
 	}
-	if err := t.require(&w); err != nil {
-		return w, err
+	if err == nil && (op.verb == verbUpdate || op.condition.IsSet()) {
+		err = t.checkExpressions(&w)
 	}
-	if op.verb == verbUpdate || op.condition.IsSet() {
-		return w, t.checkExpressions(&w)
-	}
-	return w, nil
+	return w, err
 }
 
 // setItem makes the item of a Put or Create, and checks it.

@@ -24,10 +24,12 @@ func (o Op) WithRevision(attribute, revision string) Op {
 	return o
 }
 
-// addNext adds to the update expression. The expression package writes each verb
+// addNext adds to the update expression, if there is anything to add. The expression package writes each verb
 // on a line of its own.
 func (w *write) addNext(n successor) error {
 	switch {
+	case n.verb == "":
+		return nil
 	case w.update == nil:
 		return fmt.Errorf("%w: a %s has no next version or revision", errInvalidOp, w.op.verb)
 	case n.attribute == "":

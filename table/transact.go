@@ -156,14 +156,13 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 		if !ok {
 			return tries.outcome(err)
 		}
+		var ended error
 		if passing(cancelled) && tries.fail(false) {
-			ended := tries.wait(ctx)
-			if ended == nil {
+			if ended = tries.wait(ctx); ended == nil {
 				continue
 			}
-			return join(ended, t.refusal(writes, cancelled, tries, err))
 		}
-		return t.refusal(writes, cancelled, tries, err)
+		return join(ended, t.refusal(writes, cancelled, tries, err))
 	}
 }
 

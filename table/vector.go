@@ -96,11 +96,11 @@ func (t *Table) updateFault(f formula, all []assignment) *fault {
 		}
 	}
 	for _, a := range all {
-		attribute, value := f.names[a.path], f.values[a.constant()]
-		if attribute == "" || value == nil || a.action != "SET" { // an element, or known to DynamoDB alone
-			continue
+		attribute := f.names[a.path]
+		if attribute == "" || a.action != "SET" || len(a.operand) != 1 || f.values[a.operand[0]] == nil {
+			continue // an element, or known to DynamoDB alone
 		}
-		if fault := t.vectorsFault(Item{attribute: value}); fault != nil {
+		if fault := t.vectorsFault(Item{attribute: f.values[a.operand[0]]}); fault != nil {
 			return fault
 		}
 	}

@@ -129,7 +129,10 @@ func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 		return p, err
 	}
 	p.stats = r.stats
-	if p.next, err = r.nextCursor(); err != nil || !walking {
+	if !r.done && len(r.position) > 0 { // without a sort key there is one item at most
+		p.next, err = r.seal(r.start, paginate.Position{})
+	}
+	if err != nil || !walking {
 		return p, err
 	}
 	switch {
