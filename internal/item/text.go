@@ -67,13 +67,7 @@ func (r *Parser) plain() (b []byte, ok bool) {
 	if from >= len(data) || data[from-1] != '"' {
 		return nil, false
 	}
-	to := from
-	for ; len(data)-to >= 8; to += 8 { // as in stop
-		if found := special(binary.LittleEndian.Uint64(data[to:])); found != 0 {
-			to += bits.TrailingZeros64(found) / 8
-			break
-		}
-	}
+	to := stop(data, from)
 	if len(data)-to < 2 || data[to] != '"' || data[to+1] != '}' {
 		return nil, false
 	}
