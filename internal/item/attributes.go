@@ -35,11 +35,8 @@ func Settable(t reflect.Type) bool {
 // integers, without options, and not behind a pointer.
 func Field(t reflect.Type, attribute string) (index []int, ok bool) {
 	p := planOf(t)
-	if p.form != structure || p.marshaled {
-		return nil, false
-	}
 	i, ok := p.byName[attribute]
-	if !ok {
+	if !ok || p.marshaled {
 		return nil, false
 	}
 	f := p.fields[i]

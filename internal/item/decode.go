@@ -187,12 +187,6 @@ func (p *plan) texts(r *Parser, k Kind, v reflect.Value) verdict {
 				return false
 			}
 		}
-		if k == L {
-			if b, ok := r.plain(); ok {
-				r.strings = append(r.strings, r.keep(b, true))
-				return true
-			}
-		}
 		s, ok := r.string()
 		r.strings = append(r.strings, s)
 		return ok && (k != L || r.is('}'))
