@@ -271,6 +271,10 @@ func TestSearchesAreRefused(t *testing.T) {
 	t.Parallel()
 	tbl, client, faults := faultyTable(t, products(), respond(http.StatusOK, "{}"))
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
+	long := make([]string, 1000)
+	for i := range long {
+		long[i] = fmt.Sprint("attribute", i)
+	}
 	for name, tt := range map[string]struct {
 		tbl *table.Table
 		s   table.Search
@@ -297,6 +301,7 @@ func TestSearchesAreRefused(t *testing.T) {
 		"an empty filter":         {tbl, table.Search{Index: "similar", Partition: "acme", Filter: map[string]string{"category": ""}}, "Filter: keys: invalid value"},
 		"what is not in it":       {tbl, table.Search{Index: "dot", Project: []string{"category"}}, "Project"},
 		"an empty projection":     {tbl, table.Search{Index: "euclidean", Project: []string{""}}, "Project"},
+		"a long projection":       {tbl, table.Search{Index: "euclidean", Project: long}, "Project"},
 	} {
 		if tt.s.Near == nil {
 			tt.s.Near = []float32{1, 0}
