@@ -178,9 +178,7 @@ func (n *names) line(r *Parser, t target, v reflect.Value) bool {
 	if !ok {
 		return false
 	}
-	switch {
-	case t.field == none:
-	default:
+	if t.field != none {
 		f := &n.plan.fields[t.field]
 		if f.plan.text(r, t.kind, b, true, f.at(v), f.options) != fits {
 			r.pos = from
