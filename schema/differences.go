@@ -1,8 +1,8 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,113 +27,115 @@ const (
 	leaveIndex  = "leave it: another release may use it, and Ensure drops nothing"
 )
 
-// layout is what an index looks like, in words. The status is empty unless
-// DynamoDB is creating or deleting it.
-type layout struct{ keys, projection, status string }
+// index is one of a table, or one that a schema wants, in words.
+type index struct {
+	kind, name       string
+	keys, projection string
+	// status is that of a live one, empty unless DynamoDB is creating or deleting it.
+	status       string
+	items, bytes int64
+}
 
-// layoutDifferences compares keys and indexes.
-func (i *inspector) layoutDifferences() []difference {
-	var all []difference
-	w := keysText(i.want.KeySchema, typesOf(i.want.AttributeDefinitions))
-	h := keysText(i.have.KeySchema, typesOf(i.have.AttributeDefinitions))
-	if w != h {
-		all = append(all, differs("", byHand, handKeys, "keys: are %s, the schema wants %s", h, w))
+// String is how differences begin.
+func (x index) String() string { return x.kind + " index " + x.name }
+
+// The kinds of indexes, in order.
+const (
+	global = "global"
+	local  = "local"
+	vector = "vector"
+)
+
+// liveIndexes returns the indexes of a live table.
+func liveIndexes(have *types.TableDescription) (all []index) {
+	attributes := typesOf(have.AttributeDefinitions)
+	for _, x := range have.GlobalSecondaryIndexes {
+		all = append(all, index{
+			global, aws.ToString(x.IndexName), keysText(x.KeySchema, attributes), projectionText(x.Projection),
+			statusText(x.IndexStatus, x.Backfilling), aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes),
+		})
 	}
-	return slices.Concat(all, i.globalDifferences(), i.localDifferences(), i.vectorDifferences())
+	for _, x := range have.LocalSecondaryIndexes {
+		all = append(all, index{
+			local, aws.ToString(x.IndexName), keysText(x.KeySchema, attributes), projectionText(x.Projection),
+			"", aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes),
+		})
+	}
+	for _, x := range have.VectorIndexes {
+		all = append(all, index{
+			vector, aws.ToString(x.IndexName),
+			vectorText(x.VectorAttribute, x.Dimensions, x.DistanceFunction, x.SearchSchema, attributes), projectionText(x.Projection),
+			statusText(x.IndexStatus, x.Backfilling), aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes),
+		})
+	}
+	return all
 }
 
 func differs(index string, by kind, action, format string, args ...any) difference {
 	return difference{Change: Change{Difference: fmt.Sprintf(format, args...), Action: action}, kind: by, index: index}
 }
 
-// globalDifferences compares the global indexes.
-func (i *inspector) globalDifferences() []difference {
-	var all []difference
-	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
-	live := map[string]layout{}
-	n := len(i.have.GlobalSecondaryIndexes)
-	for _, x := range i.have.GlobalSecondaryIndexes {
-		live[aws.ToString(x.IndexName)] = layout{keysText(x.KeySchema, haveTypes), projectionText(x.Projection), statusText(x.IndexStatus, x.Backfilling)}
+// layoutDifferences compares keys and indexes.
+func (i *inspector) layoutDifferences() (all []difference) {
+	attributes := typesOf(i.want.AttributeDefinitions)
+	w := keysText(i.want.KeySchema, attributes)
+	if h := keysText(i.have.KeySchema, typesOf(i.have.AttributeDefinitions)); w != h {
+		all = append(all, differs("", byHand, handKeys, "keys: are %s, the schema wants %s", h, w))
 	}
-	for _, x := range i.want.GlobalSecondaryIndexes {
-		name := *x.IndexName
-		h, ok := live[name]
-		delete(live, name)
-		if !ok {
-			n++
-			all = append(all, i.missingIndex(x, n))
-			continue
+	live := liveIndexes(i.have)
+	compare := func(w index, action string, missing func(difference) difference) {
+		at := slices.IndexFunc(live, func(x index) bool { return x.kind == w.kind && x.name == w.name })
+		if at < 0 {
+			all = append(all, missing(differs(w.name, byHand, action, "%v: is missing", w)))
+			return
 		}
-		all = append(all, h.pending("global index "+name, name)...)
-		w := layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)}
-		all = append(all, w.differences("global index "+name, name, handIndex, h)...)
+		all = append(all, w.differences(live[at], action)...)
+		live = slices.Delete(live, at, at+1)
 	}
-	return append(all, unknownIndexes("global", live)...)
-}
-
-// localDifferences compares the local indexes.
-func (i *inspector) localDifferences() []difference {
-	var all []difference
-	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
-	live := map[string]layout{}
-	for _, x := range i.have.LocalSecondaryIndexes {
-		live[aws.ToString(x.IndexName)] = layout{keys: keysText(x.KeySchema, haveTypes), projection: projectionText(x.Projection)}
+	n := len(i.have.GlobalSecondaryIndexes)
+	for _, x := range i.want.GlobalSecondaryIndexes {
+		w := index{kind: global, name: *x.IndexName, keys: keysText(x.KeySchema, attributes), projection: projectionText(x.Projection)}
+		compare(w, handIndex, func(d difference) difference { n++; return i.missingIndex(d, x, n) })
 	}
 	for _, x := range i.want.LocalSecondaryIndexes {
-		name := *x.IndexName
-		h, ok := live[name]
-		delete(live, name)
-		if !ok {
-			all = append(all, differs(name, byHand, handLocal, "local index %s: is missing", name))
-			continue
-		}
-		w := layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)}
-		all = append(all, w.differences("local index "+name, name, handLocal, h)...)
+		w := index{kind: local, name: *x.IndexName, keys: keysText(x.KeySchema, attributes), projection: projectionText(x.Projection)}
+		compare(w, handLocal, func(d difference) difference { return d })
 	}
-	return append(all, unknownIndexes("local", live)...)
-}
-
-// differences compares the layout that the schema wants with that of the live index.
-func (w layout) differences(where, index, action string, live layout) []difference {
-	var all []difference
-	if live.keys != w.keys {
-		all = append(all, differs(index, byHand, action, "%s: keys are %s, the schema wants %s", where, live.keys, w.keys))
+	for _, x := range i.want.VectorIndexes {
+		keys := vectorText(x.VectorAttribute, x.Dimensions, x.DistanceFunction, x.SearchSchema, attributes)
+		w := index{kind: vector, name: *x.IndexName, keys: keys, projection: projectionText(x.Projection)}
+		compare(w, handIndex, func(d difference) difference { return i.missingVectorIndex(d, x) })
 	}
-	if live.projection != w.projection {
-		all = append(all, differs(index, byHand, action, "%s: projects %s, the schema wants %s", where, live.projection, w.projection))
+	slices.SortFunc(live, func(a, b index) int { return cmp.Compare(a.String(), b.String()) })
+	for _, x := range live {
+		all = append(all, differs(x.name, noted, leaveIndex, "%v: is not in the schema", x))
 	}
 	return all
 }
 
-// pending is the difference of w, a live index, if DynamoDB is creating or deleting it.
-func (w layout) pending(where, index string) []difference {
-	switch w.status {
+// differences compares the index that the schema wants with the live one.
+func (x index) differences(live index, action string) (all []difference) {
+	switch live.status {
 	case "":
-		return nil
 	case string(types.IndexStatusDeleting):
-		return []difference{differs(index, byEnsure, "wait until it is gone, and add it", "%s: is %s", where, w.status)}
+		all = append(all, differs(x.name, byEnsure, "wait until it is gone, and add it", "%v: is %s", x, live.status))
+	default:
+		all = append(all, differs(x.name, byEnsure, "wait until it is ACTIVE", "%v: is %s", x, live.status))
 	}
-	return []difference{differs(index, byEnsure, "wait until it is ACTIVE", "%s: is %s", where, w.status)}
-}
-
-// unknownIndexes are notes about the live indexes that the schema does not name.
-func unknownIndexes(kind string, live map[string]layout) []difference {
-	var all []difference
-	for _, name := range slices.Sorted(maps.Keys(live)) {
-		all = append(all, differs(name, noted, leaveIndex, "%s index %s: is not in the schema", kind, name))
+	if live.keys != x.keys {
+		all = append(all, differs(x.name, byHand, action, "%v: keys are %s, the schema wants %s", x, live.keys, x.keys))
+	}
+	if live.projection != x.projection {
+		all = append(all, differs(x.name, byHand, action, "%v: projects %s, the schema wants %s", x, live.projection, x.projection))
 	}
 	return all
 }
 
-// missingIndex is the difference of a global index that the live table lacks, and that
+// missingIndex completes the difference of a global index that the live table lacks, and that
 // makes n of them.
-func (i *inspector) missingIndex(x types.GlobalSecondaryIndex, n int) difference {
-	name := *x.IndexName
-	d := difference{Change: Change{Difference: "global index " + name + ": is missing"}, index: name}
-	if slices.ContainsFunc(i.have.LocalSecondaryIndexes, func(l types.LocalSecondaryIndexDescription) bool {
-		return aws.ToString(l.IndexName) == name
-	}) || slices.ContainsFunc(i.have.VectorIndexes, func(v types.VectorIndexDescription) bool { return aws.ToString(v.IndexName) == name }) {
-		d.kind, d.Action = byHand, handName
+func (i *inspector) missingIndex(d difference, x types.GlobalSecondaryIndex, n int) difference {
+	if i.hasIndex(d.index) {
+		d.Action = handName
 		return d
 	}
 	var names []string
@@ -145,9 +147,10 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex, n int) difference
 		return d
 	}
 	if billingMode(i.have) == types.BillingModeProvisioned && x.ProvisionedThroughput == nil {
-		d.kind, d.Action = byHand, handUnits
+		d.Action = handUnits
 		return d
 	}
+	d.kind = byEnsure
 	d.Action, d.WriteUnits = additionText(i.have)
 	d.Action, d.beyond = underQuota(n, d.Action), n > defaultGlobalIndexes
 	d.update, d.request = true, i.updateTable(&dynamodb.UpdateTableInput{
@@ -160,6 +163,11 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex, n int) difference
 	return d
 }
 
+// hasIndex reports whether the live table has an index of any kind under a name.
+func (i *inspector) hasIndex(name string) bool {
+	return slices.ContainsFunc(liveIndexes(i.have), func(x index) bool { return x.name == name })
+}
+
 // definitions returns the definitions of an index's attributes. It is not ok, as d says, if
 // the live table has one of them with another type.
 func (i *inspector) definitions(names []string, d *difference) (all []types.AttributeDefinition, ok bool) {
@@ -167,7 +175,7 @@ func (i *inspector) definitions(names []string, d *difference) (all []types.Attr
 	for _, name := range names {
 		kind := wantTypes[name]
 		if live, ok := haveTypes[name]; ok && live != kind {
-			d.kind, d.Action = byHand, handType
+			d.Action = handType
 			d.Difference += fmt.Sprintf(", and its attribute %s has type %s in other keys, the schema wants %s", name, live, kind)
 			return nil, false
 		}
@@ -242,11 +250,7 @@ func billingMode(have *types.TableDescription) types.BillingMode {
 
 // building reports whether DynamoDB is creating or deleting an index of the table.
 func building(have *types.TableDescription) bool {
-	return slices.ContainsFunc(have.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool {
-		return statusText(x.IndexStatus, x.Backfilling) != ""
-	}) || slices.ContainsFunc(have.VectorIndexes, func(x types.VectorIndexDescription) bool {
-		return statusText(x.IndexStatus, x.Backfilling) != ""
-	})
+	return slices.ContainsFunc(liveIndexes(have), func(x index) bool { return x.status != "" })
 }
 
 // statusText returns the status of an index that cannot be read, "" for others.

@@ -38,19 +38,9 @@ func (t Table) EstimateItems(ctx context.Context, client Client, index string) (
 	if index == "" {
 		return aws.ToInt64(have.ItemCount), aws.ToInt64(have.TableSizeBytes), nil
 	}
-	for _, x := range have.GlobalSecondaryIndexes {
-		if aws.ToString(x.IndexName) == index {
-			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
-		}
-	}
-	for _, x := range have.LocalSecondaryIndexes {
-		if aws.ToString(x.IndexName) == index {
-			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
-		}
-	}
-	for _, x := range have.VectorIndexes {
-		if aws.ToString(x.IndexName) == index {
-			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
+	for _, x := range liveIndexes(have) {
+		if x.name == index {
+			return x.items, x.bytes, nil
 		}
 	}
 	return fail(fmt.Errorf("%w: there is no such index", ErrMismatch))

@@ -160,32 +160,6 @@ func (x VectorIndex) input() types.VectorIndex {
 	return v
 }
 
-// vectorDifferences compares the vector indexes.
-func (i *inspector) vectorDifferences() []difference {
-	var all []difference
-	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
-	live := map[string]layout{}
-	for _, x := range i.have.VectorIndexes {
-		live[aws.ToString(x.IndexName)] = layout{
-			vectorText(x.VectorAttribute, x.Dimensions, x.DistanceFunction, x.SearchSchema, haveTypes),
-			projectionText(x.Projection), statusText(x.IndexStatus, x.Backfilling),
-		}
-	}
-	for _, x := range i.want.VectorIndexes {
-		name := *x.IndexName
-		h, ok := live[name]
-		delete(live, name)
-		if !ok {
-			all = append(all, i.missingVectorIndex(x))
-			continue
-		}
-		all = append(all, h.pending("vector index "+name, name)...)
-		w := layout{keys: vectorText(x.VectorAttribute, x.Dimensions, x.DistanceFunction, x.SearchSchema, wantTypes), projection: projectionText(x.Projection)}
-		all = append(all, w.differences("vector index "+name, name, handIndex, h)...)
-	}
-	return append(all, unknownIndexes("vector", live)...)
-}
-
 // vectorText says in words what a vector index is.
 func vectorText(
 	attribute *types.VectorAttributeDefinition, dimensions *int64, distance types.VectorDistanceFunction,
@@ -207,12 +181,10 @@ func vectorText(
 	return text
 }
 
-// missingVectorIndex is the difference of a vector index that the live table lacks.
-func (i *inspector) missingVectorIndex(x types.VectorIndex) difference {
-	name := *x.IndexName
-	d := difference{Change: Change{Difference: "vector index " + name + ": is missing"}, index: name}
+// missingVectorIndex completes the difference of a vector index that the live table lacks.
+func (i *inspector) missingVectorIndex(d difference, x types.VectorIndex) difference {
 	if action := i.vectorObstacle(x); action != "" {
-		d.kind, d.Action = byHand, action
+		d.Action = action
 		return d
 	}
 	var names []string
@@ -223,7 +195,7 @@ func (i *inspector) missingVectorIndex(x types.VectorIndex) difference {
 	if !ok {
 		return d
 	}
-	d.Action = vectorAddition(i.have)
+	d.kind, d.Action = byEnsure, vectorAddition(i.have)
 	d.update, d.request = true, i.updateTable(&dynamodb.UpdateTableInput{
 		AttributeDefinitions: attributes,
 		VectorIndexUpdates: []types.VectorIndexUpdate{{Create: &types.CreateVectorIndexAction{
@@ -241,7 +213,7 @@ func (i *inspector) vectorObstacle(x types.VectorIndex) string {
 	if billingMode(i.have) == types.BillingModeProvisioned {
 		return "make the table on demand: DynamoDB has vector indexes of no other"
 	}
-	if slices.Contains(otherNames(i.have), *x.IndexName) {
+	if i.hasIndex(*x.IndexName) {
 		return handName
 	}
 	if typesOf(i.have.AttributeDefinitions)[attribute] != "" {
@@ -258,17 +230,6 @@ func (i *inspector) vectorObstacle(x types.VectorIndex) string {
 		return fmt.Sprintf("delete one first: the live table has %d vector indexes, which is all that DynamoDB allows", maxVectorIndexes)
 	}
 	return ""
-}
-
-// otherNames returns the names of the live indexes that search no vectors.
-func otherNames(have *types.TableDescription) (names []string) {
-	for _, x := range have.GlobalSecondaryIndexes {
-		names = append(names, aws.ToString(x.IndexName))
-	}
-	for _, x := range have.LocalSecondaryIndexes {
-		names = append(names, aws.ToString(x.IndexName))
-	}
-	return names
 }
 
 // vectorAddition says what adding a vector index to the table takes. DynamoDB charges the
