@@ -36,6 +36,37 @@ type Error struct {
 	Err error
 }
 
+// problems collects what is wrong with a schema.
+type problems struct {
+	where string // begins each
+	all   *[]string
+}
+
+func (p problems) add(format string, args ...any) {
+	*p.all = append(*p.all, p.where+fmt.Sprintf(format, args...))
+}
+
+// name adds why a table or an index cannot have a name. AWS: "Naming rules", Amazon
+// DynamoDB Developer Guide.
+func (p problems) name(name string) {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+	if len(name) < 3 || len(name) > 255 || strings.Trim(name, allowed) != "" {
+		p.add("Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", name)
+	}
+}
+
+// index returns what collects the problems of the ith index of a field, and adds those of its
+// name: seen are the names of the indexes before.
+func (p problems) index(field string, i int, name string, seen map[string]bool) problems {
+	p.where = fmt.Sprintf("%s[%d].", field, i)
+	p.name(name)
+	if seen[name] {
+		p.add("Name: %q is used twice", name)
+	}
+	seen[name] = true
+	return p
+}
+
 // listed returns the error of all problems, nil if there are none.
 func listed(table string, err error, problems []string) error {
 	if len(problems) == 0 {

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -84,73 +83,60 @@ func withTypes(attributes []Attribute) []Attribute {
 	return attributes
 }
 
-// problems lists what is wrong with x as an index of s.
-func (x Index) problems(where string, t Table) []string {
-	var problems []string
-	bad := func(format string, args ...any) {
-		problems = append(problems, where+fmt.Sprintf(format, args...))
-	}
+// problems adds what is wrong with x as an index of t.
+func (x Index) problems(p problems, t Table) {
 	if x.composite() {
-		problems = x.attributeProblems(where)
+		x.attributeProblems(p)
 	} else if x.PK == "" {
-		bad(".PK: is empty, and an index needs a partition key attribute")
+		p.add("PK: is empty, and an index needs a partition key attribute")
 	}
 	if x.PK != "" && x.PK == x.SK {
-		bad(".SK: %q is the index's partition key attribute already", x.SK)
+		p.add("SK: %q is the index's partition key attribute already", x.SK)
 	}
 	if x.Local && !x.composite() && x.PK != t.PK {
-		bad(".PK: a local index has the table's partition key %q, not %q", t.PK, x.PK)
+		p.add("PK: a local index has the table's partition key %q, not %q", t.PK, x.PK)
 	}
 	if x.Local && t.SimpleKey {
-		bad(".Local: a table without sort key has no local indexes")
+		p.add("Local: a table without sort key has no local indexes")
 	}
 	if x.Local && !x.composite() && x.SK == "" {
-		bad(".SK: is empty, and a local index needs a sort key attribute")
+		p.add("SK: is empty, and a local index needs a sort key attribute")
 	}
-	problems = append(problems, projectionProblems(where, x.Projection, x.Include)...)
-	return append(problems, x.settingsProblems(where, t.BillingMode)...)
+	p.projection(x.Projection, x.Include)
+	x.settingsProblems(p, t.BillingMode)
 }
 
-// projectionProblems lists what is wrong with the projection of an index.
-func projectionProblems(where string, projection types.ProjectionType, include []string) []string {
-	var problems []string
-	bad := func(format string, args ...any) {
-		problems = append(problems, where+fmt.Sprintf(format, args...))
-	}
+// projection adds what is wrong with the projection of an index.
+func (p problems) projection(projection types.ProjectionType, include []string) {
 	if !slices.Contains(projection.Values(), projection) {
-		bad(".Projection: %q is not ALL, KEYS_ONLY or INCLUDE", projection)
+		p.add("Projection: %q is not ALL, KEYS_ONLY or INCLUDE", projection)
 	}
 	if (projection == types.ProjectionTypeInclude) != (len(include) > 0) {
-		bad(".Include: goes with the projection INCLUDE and only with it")
+		p.add("Include: goes with the projection INCLUDE and only with it")
 	}
 	for i, name := range include {
 		if name == "" || !attributeName(name) {
-			bad(".Include[%d]: %q is not UTF-8 of 1 to %d characters", i, name, maxAttributeName)
+			p.add("Include[%d]: %q is not UTF-8 of 1 to %d characters", i, name, maxAttributeName)
 		}
 		if slices.Contains(include[:i], name) {
-			bad(".Include[%d]: %q is there already", i, name)
+			p.add("Include[%d]: %q is there already", i, name)
 		}
 	}
-	return problems
 }
 
-// attributeProblems lists what is wrong with PKs and SKs.
-func (x Index) attributeProblems(where string) []string {
-	var problems []string
-	bad := func(format string, args ...any) {
-		problems = append(problems, where+fmt.Sprintf(format, args...))
-	}
+// attributeProblems adds what is wrong with PKs and SKs.
+func (x Index) attributeProblems(p problems) {
 	if x.Local {
-		bad(".Local: a local index has one sort key attribute, SK")
+		p.add("Local: a local index has one sort key attribute, SK")
 	}
 	if x.SK != "" || x.SKType != "" || !x.Local && (x.PK != "" || x.PKType != "") {
-		bad(".PKs: take the place of PK and SK and do not go together with them")
+		p.add("PKs: take the place of PK and SK and do not go together with them")
 	}
 	if n := len(x.PKs); n < 1 || n > maxKeyAttributes {
-		bad(".PKs: %d attributes are not 1 to %d", n, maxKeyAttributes)
+		p.add("PKs: %d attributes are not 1 to %d", n, maxKeyAttributes)
 	}
 	if n := len(x.SKs); n > maxKeyAttributes {
-		bad(".SKs: %d attributes are more than %d", n, maxKeyAttributes)
+		p.add("SKs: %d attributes are more than %d", n, maxKeyAttributes)
 	}
 	seen := map[string]bool{}
 	for i, a := range slices.Concat(x.PKs, x.SKs) {
@@ -159,14 +145,13 @@ func (x Index) attributeProblems(where string) []string {
 			field, n = "SKs", i-len(x.PKs)
 		}
 		if a.Name == "" {
-			bad(".%s[%d].Name: is empty", field, n)
+			p.add("%s[%d].Name: is empty", field, n)
 		}
 		if seen[a.Name] {
-			bad(".%s[%d].Name: %q is in the index's keys twice", field, n, a.Name)
+			p.add("%s[%d].Name: %q is in the index's keys twice", field, n, a.Name)
 		}
 		seen[a.Name] = true
 	}
-	return problems
 }
 
 func keySchema(x Index) []types.KeySchemaElement {

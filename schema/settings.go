@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,74 +27,68 @@ func tagText(s string) bool {
 	})
 }
 
-// settingsProblems lists what is wrong with how the table is to be operated.
-func (t Table) settingsProblems() []string {
-	var problems []string
-	problems = oneOf(problems, "Stream", t.Stream, t.Stream.Values())
-	problems = oneOf(problems, "BillingMode", t.BillingMode, t.BillingMode.Values())
-	problems = oneOf(problems, "TableClass", t.TableClass, t.TableClass.Values())
-	problems = append(problems, throughputProblems("", t.BillingMode, t.ProvisionedThroughput, t.WarmThroughput)...)
-	return append(problems, t.tagProblems()...)
+// settingsProblems adds what is wrong with how the table is to be operated.
+func (t Table) settingsProblems(p problems) {
+	oneOf(p, "Stream", t.Stream)
+	oneOf(p, "BillingMode", t.BillingMode)
+	oneOf(p, "TableClass", t.TableClass)
+	p.throughput(t.BillingMode, t.ProvisionedThroughput, t.WarmThroughput)
+	t.tagProblems(p)
 }
 
-// settingsProblems lists what is wrong with how the index is to be operated in a
+// settingsProblems adds what is wrong with how the index is to be operated in a
 // table of that billing mode.
-func (x Index) settingsProblems(where string, mode types.BillingMode) []string {
+func (x Index) settingsProblems(p problems, mode types.BillingMode) {
 	if !x.Local {
-		return throughputProblems(where+".", mode, x.ProvisionedThroughput, x.WarmThroughput)
+		p.throughput(mode, x.ProvisionedThroughput, x.WarmThroughput)
+		return
 	}
-	var problems []string
 	if x.ProvisionedThroughput != (Throughput{}) {
-		problems = append(problems, where+".ProvisionedThroughput: a local index has that of the table")
+		p.add("ProvisionedThroughput: a local index has that of the table")
 	}
 	if x.WarmThroughput != (Throughput{}) {
-		problems = append(problems, where+".WarmThroughput: a local index has that of the table")
+		p.add("WarmThroughput: a local index has that of the table")
 	}
-	return problems
 }
 
-func throughputProblems(where string, mode types.BillingMode, provisioned, warm Throughput) []string {
-	var problems []string
+func (p problems) throughput(mode types.BillingMode, provisioned, warm Throughput) {
 	switch {
 	case mode != types.BillingModeProvisioned && provisioned != (Throughput{}):
-		problems = append(problems, where+"ProvisionedThroughput: needs the billing mode PROVISIONED")
+		p.add("ProvisionedThroughput: needs the billing mode PROVISIONED")
 	case mode == types.BillingModeProvisioned && (provisioned.Read < 1 || provisioned.Write < 1):
-		problems = append(problems, fmt.Sprintf("%sProvisionedThroughput: %d read and %d write units, PROVISIONED needs at least 1 of each",
-			where, provisioned.Read, provisioned.Write))
+		p.add("ProvisionedThroughput: %d read and %d write units, PROVISIONED needs at least 1 of each", provisioned.Read, provisioned.Write)
 	}
 	if warm.Read < 0 || warm.Write < 0 {
-		problems = append(problems, fmt.Sprintf("%sWarmThroughput: %d read and %d write units, must not be negative",
-			where, warm.Read, warm.Write))
+		p.add("WarmThroughput: %d read and %d write units, must not be negative", warm.Read, warm.Write)
 	}
-	return problems
 }
 
-// oneOf adds a problem unless the value is empty or one of the given values.
-func oneOf[T ~string](problems []string, field string, value T, values []T) []string {
-	if value == "" || slices.Contains(values, value) {
-		return problems
+// oneOf adds a problem unless the value is empty or one of its type's.
+func oneOf[T interface {
+	~string
+	Values() []T
+}](p problems, field string, value T) {
+	if values := value.Values(); value != "" && !slices.Contains(values, value) {
+		p.add("%s: %q is not one of %q", field, string(value), values)
 	}
-	return append(problems, fmt.Sprintf("%s: %q is not one of %q", field, string(value), values))
 }
 
-func (t Table) tagProblems() []string {
-	var problems []string
+func (t Table) tagProblems(p problems) {
 	if len(t.Tags) > maxTags {
-		problems = append(problems, fmt.Sprintf("Tags: are %d, DynamoDB allows %d", len(t.Tags), maxTags))
+		p.add("Tags: are %d, DynamoDB allows %d", len(t.Tags), maxTags)
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Tags)) {
 		value := t.Tags[key]
 		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey || !tagText(key) {
-			problems = append(problems, fmt.Sprintf("Tags: the key %q is not 1 to %d letters, digits, spaces and _.:/=+-@", key, maxTagKey))
+			p.add("Tags: the key %q is not 1 to %d letters, digits, spaces and _.:/=+-@", key, maxTagKey)
 		}
 		if len(key) >= len(reservedTag) && strings.EqualFold(key[:len(reservedTag)], reservedTag) {
-			problems = append(problems, fmt.Sprintf("Tags: the key %q begins with %q, which AWS reserves", key, reservedTag))
+			p.add("Tags: the key %q begins with %q, which AWS reserves", key, reservedTag)
 		}
 		if utf8.RuneCountInString(value) > maxTagValue || !tagText(value) {
-			problems = append(problems, fmt.Sprintf("Tags[%q]: is not at most %d letters, digits, spaces and _.:/=+-@", key, maxTagValue))
+			p.add("Tags[%q]: is not at most %d letters, digits, spaces and _.:/=+-@", key, maxTagValue)
 		}
 	}
-	return problems
 }
 
 // reservedTag begins the keys of tags that only AWS can set.

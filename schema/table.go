@@ -2,10 +2,8 @@ package schema
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -122,13 +120,6 @@ func attributeName(s string) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxAttributeName
 }
 
-// tableName reports whether a table or index can have the name. AWS: "Naming
-// rules", Amazon DynamoDB Developer Guide.
-func tableName(s string) bool {
-	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-	return len(s) >= 3 && len(s) <= 255 && strings.Trim(s, allowed) == ""
-}
-
 // WithDefaults returns a copy of the schema in which no name, type or projection is
 // left to a default.
 func (t Table) WithDefaults() Table {
@@ -179,31 +170,27 @@ func (t Table) ShapeAt() string { return cmp.Or(t.Shape, defaultShape) + "At" }
 // [keys.ErrInvalid], or nil.
 func (t Table) Validate() error {
 	t = t.WithDefaults()
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-
-	if !tableName(t.Name) {
-		bad("Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", t.Name)
-	}
+	p := problems{all: new([]string)}
+	p.name(t.Name)
 	if t.SimpleKey && t.SK != "" {
-		bad("SimpleKey: is set, and so is SK %q", t.SK)
+		p.add("SimpleKey: is set, and so is SK %q", t.SK)
 	}
 	if t.PK == t.SK {
-		bad("SK: %q is the partition key's attribute already", t.SK)
+		p.add("SK: %q is the partition key's attribute already", t.SK)
 	}
 	if t.TTL == t.Type {
-		bad("TTL: %q is the type attribute already", t.TTL)
+		p.add("TTL: %q is the type attribute already", t.TTL)
 	}
 	if !attributeName(t.TTL) {
-		bad("TTL: %q is not UTF-8 of at most %d characters", t.TTL, maxAttributeName)
+		p.add("TTL: %q is not UTF-8 of at most %d characters", t.TTL, maxAttributeName)
 	}
 	if t.Shape == t.Type || t.Shape == t.TTL {
-		bad("Shape: %q is the TTL or type attribute already", t.Shape)
+		p.add("Shape: %q is the TTL or type attribute already", t.Shape)
 	}
 	if !attributeName(t.Shape) {
-		bad("Shape: %q is not UTF-8 of at most %d characters", t.Shape, maxAttributeName)
+		p.add("Shape: %q is not UTF-8 of at most %d characters", t.Shape, maxAttributeName)
 	}
-	problems = append(problems, t.settingsProblems()...)
+	t.settingsProblems(p)
 	seen := map[string]bool{}
 	local, included := 0, 0
 	for i, x := range t.Indexes {
@@ -211,26 +198,16 @@ func (t Table) Validate() error {
 			local++
 		}
 		included += len(x.Include)
-		where := fmt.Sprintf("Indexes[%d]", i)
-		if !tableName(x.Name) {
-			bad("%s.Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", where, x.Name)
-		}
-		if seen[x.Name] {
-			bad("%s.Name: %q is used twice", where, x.Name)
-		}
-		seen[x.Name] = true
-		problems = append(problems, x.problems(where, t)...)
+		x.problems(p.index("Indexes", i, x.Name, seen), t)
 	}
 	if local > maxLocalIndexes {
-		bad("Indexes: %d are local, DynamoDB allows %d", local, maxLocalIndexes)
+		p.add("Indexes: %d are local, DynamoDB allows %d", local, maxLocalIndexes)
 	}
 	if included > maxIncluded {
-		bad("Indexes: they include %d attributes, DynamoDB allows %d", included, maxIncluded)
+		p.add("Indexes: they include %d attributes, DynamoDB allows %d", included, maxIncluded)
 	}
-	problems = append(problems, t.vectorProblems(seen)...)
-	_, clashes := t.attributeTypes()
-	problems = append(problems, clashes...)
-	return listed(t.Name, errInvalid, problems)
+	t.vectorProblems(p, seen, t.attributeTypes(p))
+	return listed(t.Name, errInvalid, *p.all)
 }
 
 // keyAttributes returns the attributes that are keys on their own, and those that items have
@@ -251,30 +228,29 @@ func (t Table) keyAttributes() (keys, parts []Attribute) {
 	return keys, parts
 }
 
-// attributeTypes returns the type of every key attribute of s, and of what searches of
-// vector indexes are for, and what is wrong with them: a type that a key cannot have, one
+// attributeTypes returns the type of every key attribute of t, and of what searches of
+// vector indexes are for. It adds what is wrong with them: a type that a key cannot have, one
 // attribute with two types.
-func (t Table) attributeTypes() (map[string]types.ScalarAttributeType, []string) {
+func (t Table) attributeTypes(p problems) map[string]types.ScalarAttributeType {
 	all := map[string]types.ScalarAttributeType{}
-	var problems []string
 	add := func(name string, kind types.ScalarAttributeType) {
 		if name == "" {
 			return
 		}
 		if !attributeName(name) {
-			problems = append(problems, fmt.Sprintf("key attribute %q: is not UTF-8 of at most %d characters", name, maxAttributeName))
+			p.add("key attribute %q: is not UTF-8 of at most %d characters", name, maxAttributeName)
 		}
 		if !slices.Contains(kind.Values(), kind) {
-			problems = append(problems, fmt.Sprintf("key attribute %q: type %q is not S, N or B", name, kind))
+			p.add("key attribute %q: type %q is not S, N or B", name, kind)
 		}
 		if had, ok := all[name]; ok && had != kind {
-			problems = append(problems, fmt.Sprintf("key attribute %q: is %s in one place and %s in another", name, had, kind))
+			p.add("key attribute %q: is %s in one place and %s in another", name, had, kind)
 		}
 		all[name] = kind
 	}
 	own := func(name string) {
 		if name != "" && (name == t.TTL || name == t.Type || name == t.Shape) {
-			problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL, type or shape attribute too", name))
+			p.add("key attribute %q: is the TTL, type or shape attribute too", name)
 		}
 	}
 	keys, parts := t.keyAttributes()
@@ -289,12 +265,12 @@ func (t Table) attributeTypes() (map[string]types.ScalarAttributeType, []string)
 		}
 	}
 	if kind := all[t.Type]; kind != "" && kind != types.ScalarAttributeTypeS {
-		problems = append(problems, fmt.Sprintf("key attribute %q: is the type attribute, a string, and not %s", t.Type, kind))
+		p.add("key attribute %q: is the type attribute, a string, and not %s", t.Type, kind)
 	}
 	if kind := all[t.TTL]; kind != "" && kind != types.ScalarAttributeTypeN {
-		problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL attribute, a number, and not %s", t.TTL, kind))
+		p.add("key attribute %q: is the TTL attribute, a number, and not %s", t.TTL, kind)
 	}
-	return all, problems
+	return all
 }
 
 // CreateTableInput returns the request that creates the table, with everything
@@ -324,8 +300,7 @@ func (t Table) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	for _, key := range slices.Sorted(maps.Keys(t.Tags)) {
 		in.Tags = append(in.Tags, types.Tag{Key: aws.String(key), Value: aws.String(t.Tags[key])})
 	}
-	attributes, _ := t.attributeTypes()
-	for name, kind := range attributes {
+	for name, kind := range t.attributeTypes(problems{all: new([]string)}) { // Validate has found none
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
 			AttributeName: aws.String(name), AttributeType: kind,
 		})

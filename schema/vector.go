@@ -80,67 +80,55 @@ func (x VectorIndex) withDefaults() VectorIndex {
 	return x
 }
 
-// vectorProblems lists what is wrong with the vector indexes. names are those of the other
-// indexes, and definitions the types of their key attributes.
-func (t Table) vectorProblems(names map[string]bool) []string {
-	var problems []string
+// vectorProblems adds what is wrong with the vector indexes. names are those of the other
+// indexes, and definitions the types of all key attributes.
+func (t Table) vectorProblems(p problems, names map[string]bool, definitions map[string]types.ScalarAttributeType) {
 	if n := len(t.Vectors); n > maxVectorIndexes {
-		problems = append(problems, fmt.Sprintf("Vectors: are %d, DynamoDB allows %d", n, maxVectorIndexes))
+		p.add("Vectors: are %d, DynamoDB allows %d", n, maxVectorIndexes)
 	}
 	if len(t.Vectors) > 0 && t.BillingMode == types.BillingModeProvisioned {
-		problems = append(problems, "Vectors: need the billing mode PAY_PER_REQUEST")
+		p.add("Vectors: need the billing mode PAY_PER_REQUEST")
 	}
 	dimensions := map[string]int{}
 	for i, x := range t.Vectors {
-		where := fmt.Sprintf("Vectors[%d]", i)
-		bad := func(format string, args ...any) { problems = append(problems, where+fmt.Sprintf(format, args...)) }
-		if !tableName(x.Name) {
-			bad(".Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", x.Name)
-		}
-		if names[x.Name] {
-			bad(".Name: %q is used twice", x.Name)
-		}
-		names[x.Name] = true
+		p := p.index("Vectors", i, x.Name, names)
 		if n := x.Dimensions; n < 1 || n > maxDimensions {
-			bad(".Dimensions: %d is not 1 to %d", n, maxDimensions)
+			p.add("Dimensions: %d is not 1 to %d", n, maxDimensions)
 		}
 		if other, there := dimensions[x.Attribute]; there && other != x.Dimensions {
-			bad(".Dimensions: %d, and another index of %q has %d", x.Dimensions, x.Attribute, other)
+			p.add("Dimensions: %d, and another index of %q has %d", x.Dimensions, x.Attribute, other)
 		}
 		dimensions[x.Attribute] = x.Dimensions
-		problems = append(problems, x.problems(where, t)...)
+		x.problems(p, t, definitions)
 	}
-	return problems
 }
 
-// problems lists what is wrong with the attributes of x as an index of t.
-func (x VectorIndex) problems(where string, t Table) []string {
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, where+fmt.Sprintf(format, args...)) }
-	problems = oneOf(problems, where+".Distance", x.Distance, x.Distance.Values())
-	switch definitions, _ := t.attributeTypes(); {
+// problems adds what is wrong with the attributes of x as an index of t.
+func (x VectorIndex) problems(p problems, t Table, definitions map[string]types.ScalarAttributeType) {
+	oneOf(p, "Distance", x.Distance)
+	switch {
 	case x.Attribute == "" || !attributeName(x.Attribute):
-		bad(".Attribute: %q is not UTF-8 of 1 to %d characters", x.Attribute, maxAttributeName)
+		p.add("Attribute: %q is not UTF-8 of 1 to %d characters", x.Attribute, maxAttributeName)
 	case definitions[x.Attribute] != "":
-		bad(".Attribute: %q is a key of the table or of an index, or a search is for its value", x.Attribute)
+		p.add("Attribute: %q is a key of the table or of an index, or a search is for its value", x.Attribute)
 	case slices.Contains([]string{t.Type, t.TTL, t.Shape, t.ShapeFrom(), t.ShapeAt()}, x.Attribute):
-		bad(".Attribute: %q is the TTL, type or shape attribute too", x.Attribute)
+		p.add("Attribute: %q is the TTL, type or shape attribute too", x.Attribute)
 	}
 	if x.Partition.Name == "" && x.Partition.Type != "" {
-		bad(".Partition: has a type and no name")
+		p.add("Partition: has a type and no name")
 	}
 	if n := len(x.Filters); n > maxVectorFilters {
-		bad(".Filters: are %d, DynamoDB allows %d", n, maxVectorFilters)
+		p.add("Filters: are %d, DynamoDB allows %d", n, maxVectorFilters)
 	}
 	for i, a := range x.Filters {
 		switch {
 		case a.Name == "":
-			bad(".Filters[%d].Name: is empty", i)
+			p.add("Filters[%d].Name: is empty", i)
 		case a.Name == x.Partition.Name, slices.ContainsFunc(x.Filters[:i], func(other Attribute) bool { return other.Name == a.Name }):
-			bad(".Filters[%d].Name: %q is there already", i, a.Name)
+			p.add("Filters[%d].Name: %q is there already", i, a.Name)
 		}
 	}
-	return append(problems, projectionProblems(where, x.Projection, x.Include)...)
+	p.projection(x.Projection, x.Include)
 }
 
 // input is the index in a request that creates the table.
