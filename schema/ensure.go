@@ -62,17 +62,11 @@ const shownTime = 10 * time.Second
 //     [context.DeadlineExceeded], and the last status.
 //   - [*Error] with the SDK's error, if a request fails.
 func (t Table) Ensure(ctx context.Context, client Client) error {
-	want, err := t.CreateTableInput()
+	i, err := t.inspector(client, "Ensure")
 	if err != nil {
 		return err
 	}
-	if missing(client) {
-		return &Error{Op: "Ensure", Table: t.Name, Err: errNoClient}
-	}
-	e := ensuring{
-		inspector: inspector{schema: t, client: client, want: want},
-		accepted:  map[string]time.Time{}, refused: map[string]error{}, searched: map[string]bool{},
-	}
+	e := ensuring{inspector: i, accepted: map[string]time.Time{}, refused: map[string]error{}, searched: map[string]bool{}}
 	return e.run(ctx)
 }
 

@@ -116,14 +116,11 @@ func mismatch(name string, all []difference) error {
 
 // inspect returns the differences for an operation that changes nothing.
 func (t Table) inspect(ctx context.Context, client Client, op string) ([]difference, error) {
-	want, err := t.CreateTableInput()
+	i, err := t.inspector(client, op)
 	if err != nil {
 		return nil, err
 	}
-	if missing(client) {
-		return nil, &Error{Op: op, Table: t.Name, Err: errNoClient}
-	}
-	all, err := (&inspector{schema: t, client: client, want: want}).look(ctx)
+	all, err := i.look(ctx)
 	if err != nil {
 		return nil, &Error{Op: op, Table: t.Name, Err: err}
 	}
@@ -177,6 +174,15 @@ type inspector struct {
 	// and backups have requests of their own, which are not repeated for hours while
 	// an index is built.
 	ttl, recovery bool
+}
+
+// inspector returns the inspector of an operation whose input is valid.
+func (t Table) inspector(client Client, op string) (inspector, error) {
+	want, err := t.CreateTableInput()
+	if err == nil && missing(client) {
+		err = &Error{Op: op, Table: t.Name, Err: errNoClient}
+	}
+	return inspector{schema: t, client: client, want: want}, err
 }
 
 // look returns the differences between the schema and the live table.
@@ -242,11 +248,17 @@ func (i *inspector) ttlDifferences(ctx context.Context) ([]difference, error) {
 	if i.ttl {
 		return nil, nil
 	}
-	live, err := liveTTL(ctx, i.client, i.schema.Name)
+	out, err := i.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: i.want.TableName}, response.Limit)
 	if err != nil {
 		return nil, err
 	}
-	want := i.schema.TTL
+	live, want := "", i.schema.TTL
+	switch d := out.TimeToLiveDescription; {
+	case d == nil:
+		return nil, errors.New("the response does not describe the TTL")
+	case d.TimeToLiveStatus == types.TimeToLiveStatusEnabled, d.TimeToLiveStatus == types.TimeToLiveStatusEnabling:
+		live = aws.ToString(d.AttributeName)
+	}
 	d := differs("", byHand, "", "TTL: is %s, the schema wants %s", orNone(live), orNone(want))
 	switch {
 	case live == want:
@@ -268,47 +280,21 @@ func (i *inspector) recoveryDifferences(ctx context.Context) ([]difference, erro
 	if i.recovery || !i.schema.PointInTimeRecovery {
 		return nil, nil
 	}
-	on, err := liveRecovery(ctx, i.client, i.schema.Name)
+	out, err := i.client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: i.want.TableName}, response.Limit)
 	if err != nil {
 		return nil, err
 	}
-	if i.recovery = on; on {
+	if out.ContinuousBackupsDescription == nil {
+		return nil, errors.New("the response does not describe the backups")
+	}
+	live := out.ContinuousBackupsDescription.PointInTimeRecoveryDescription
+	if i.recovery = live != nil && live.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled; i.recovery {
 		return nil, nil
 	}
 	return []difference{{
 		Change:  Change{Difference: "PointInTimeRecovery: is off, the schema wants it on", Action: "turn it on"},
 		request: i.turnRecoveryOn,
 	}}, nil
-}
-
-// liveRecovery reports whether point-in-time recovery is on.
-func liveRecovery(ctx context.Context, client Client, name string) (bool, error) {
-	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)}, response.Limit)
-	if err != nil {
-		return false, err
-	}
-	d := out.ContinuousBackupsDescription
-	if d == nil {
-		return false, errors.New("the response does not describe the backups")
-	}
-	return d.PointInTimeRecoveryDescription != nil &&
-		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, nil
-}
-
-// liveTTL returns the table's TTL attribute, "" if TTL is off.
-func liveTTL(ctx context.Context, client Client, name string) (string, error) {
-	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)}, response.Limit)
-	if err != nil {
-		return "", err
-	}
-	d := out.TimeToLiveDescription
-	if d == nil {
-		return "", errors.New("the response does not describe the TTL")
-	}
-	if d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
-		return "", nil
-	}
-	return aws.ToString(d.AttributeName), nil
 }
 
 func orNone(attribute string) string {
