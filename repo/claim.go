@@ -159,7 +159,7 @@ func (c *core) updateClaimOps(ops []table.Op, old, v any, before, after table.It
 		switch {
 		case !slices.Contains(was, key):
 			ops = append(ops, c.op(c.newClaim(key, owner, c.expiryIn(after))))
-		case !sameExpiry(c.expiryIn(before), c.expiryIn(after)):
+		case !item.EqualUnordered(c.expiryIn(before), c.expiryIn(after)):
 			ops = append(ops, c.op(c.renewed(key, owner, owner, c.expiryIn(after))))
 		}
 	}
@@ -170,8 +170,6 @@ func (c *core) updateClaimOps(ops []table.Op, old, v any, before, after table.It
 	}
 	return ops
 }
-
-func sameExpiry(a, b types.AttributeValue) bool { return a == nil && b == nil || same(a, b) }
 
 // renewed is the step that gives a claim to another main item, or another expiry.
 func (c *core) renewed(key, from, to keys.Key, expiry types.AttributeValue) step {
@@ -212,7 +210,7 @@ func (p *planner) saveClaims() error {
 			p.steps = append(p.steps, p.newClaim(key, p.keys[0], expiry))
 		case !p.isOwnedBy(p.old.at, stored):
 			return p.failedAt(key, p.claimType(), errClaimed)
-		case !held, moved, !sameExpiry(p.expiryIn(stored), expiry):
+		case !held, moved, !item.EqualUnordered(p.expiryIn(stored), expiry):
 			// One that was left behind is written, too: it may be about to be removed.
 			p.differs = true
 			p.steps = append(p.steps, p.renewed(key, p.old.at, p.keys[0], expiry))
@@ -261,7 +259,7 @@ func (p *planner) expiry() (expiry types.AttributeValue, moved bool) {
 	if slices.Contains(p.fields.remove, p.schema.TTL) {
 		after = nil
 	}
-	return after, moved || !sameExpiry(before, after)
+	return after, moved || !item.EqualUnordered(before, after)
 }
 
 // removeClaim plans that a claim of a main item is given up, unless it is known to be another

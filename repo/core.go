@@ -82,7 +82,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	c.attributes, c.known = item.Attributes(entity.typ)
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
-		c.field = versionField(entity.typ, entity.Version)
+		c.field, _ = item.Field(entity.typ, entity.Version)
 		c.part = partStamp(entity.typ, entity.Version, c.counter)
 	}
 	c.widest = widestVersion(entity.typ, c.field)

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -56,47 +54,10 @@ func (c *core) changes(before, after any) ([]string, error) {
 	}
 	var names []string
 	for _, change := range changes {
-		if change.Name != c.entity.Version && !same(change.Before, change.After) {
+		if change.Name != c.entity.Version && !item.EqualUnordered(change.Before, change.After) {
 			names = append(names, change.Name)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// same reports whether two values are equal except for the order of sets.
-func same(a, b types.AttributeValue) bool {
-	switch a := a.(type) {
-	case *types.AttributeValueMemberSS:
-		b, ok := b.(*types.AttributeValueMemberSS)
-		return ok && sameElements(a.Value, b.Value)
-	case *types.AttributeValueMemberNS:
-		b, ok := b.(*types.AttributeValueMemberNS)
-		return ok && sameElements(a.Value, b.Value)
-	case *types.AttributeValueMemberBS:
-		b, ok := b.(*types.AttributeValueMemberBS)
-		return ok && sameElements(texts(a.Value), texts(b.Value))
-	case *types.AttributeValueMemberL:
-		b, ok := b.(*types.AttributeValueMemberL)
-		return ok && slices.EqualFunc(a.Value, b.Value, same)
-	case *types.AttributeValueMemberM:
-		b, ok := b.(*types.AttributeValueMemberM)
-		return ok && maps.EqualFunc(a.Value, b.Value, same)
-	}
-	return a != nil && b != nil && item.Equal(a, b)
-}
-
-func sameElements(a, b []string) bool {
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b)
-}
-
-func texts(set [][]byte) []string {
-	all := make([]string, len(set))
-	for i, b := range set {
-		all[i] = string(b)
-	}
-	return all
 }

@@ -60,18 +60,18 @@ func (c *core) load(ctx context.Context, key keys.Key) (*snapshot, error) {
 // confirm returns what was concluded of an item that was read, and of others that were read
 // after it, if the item is still the same; or errMoved.
 func (c *core) confirm(ctx context.Context, key keys.Key, s *stored, conclusion error) error {
-	item, err := c.peek(ctx, key)
+	is, err := c.peek(ctx, key)
 	if err != nil {
 		return err
 	}
-	if item == nil || c.checkType(item) != nil {
+	if is == nil || c.checkType(is) != nil {
 		return errMoved
 	}
-	now, err := c.storedItem(item)
+	now, err := c.storedItem(is)
 	if err != nil {
 		return errMoved // and its error the next time
 	}
-	if !maps.EqualFunc(now.raw.Attributes(nil), s.raw.Attributes(nil), same) {
+	if !maps.EqualFunc(now.raw.Attributes(nil), s.raw.Attributes(nil), item.EqualUnordered) {
 		return errMoved
 	}
 	return conclusion

@@ -160,7 +160,7 @@ func (c *core) planLoose(f *found) (*plan, error) {
 func (c *core) holds(s, other *stored) bool {
 	has := s.raw.Attributes(nil)
 	for name, value := range other.raw.Attributes(nil) {
-		if !c.reserved[name] && !slices.Contains(c.indexKeyNames, name) && !same(has[name], value) {
+		if !c.reserved[name] && !slices.Contains(c.indexKeyNames, name) && !item.EqualUnordered(has[name], value) {
 			return false
 		}
 	}

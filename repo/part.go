@@ -42,11 +42,9 @@ func (c *core) mark(v any) error {
 	name := c.entity.Version
 	switch v := v.(type) {
 	case *table.Item:
-		*v = maps.Clone(*v) // it may be the client's
-		(*v)[name] = c.part
-		return nil
+		return c.mark((*map[string]types.AttributeValue)(v))
 	case *map[string]types.AttributeValue:
-		*v = maps.Clone(*v)
+		*v = maps.Clone(*v) // it may be the client's
 		(*v)[name] = c.part
 		return nil
 	}
@@ -80,7 +78,7 @@ func (c *core) isPart(v any) bool {
 
 // isPartOf reports whether an item is marked.
 func (c *core) isPartOf(attributes table.Item) bool {
-	return c.counter != unversioned && attributes[c.entity.Version] != nil && item.Equal(attributes[c.entity.Version], c.part)
+	return c.counter != unversioned && item.Equal(attributes[c.entity.Version], c.part)
 }
 
 // errPart is why a write refuses a part.

@@ -147,7 +147,7 @@ func (c *core) difference(from, to table.Item) diff {
 		return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version || c.shapes.derives() && name == c.shapes.at
 	}
 	for name, value := range to {
-		if !skip(name) && !same(from[name], value) {
+		if !skip(name) && !item.EqualUnordered(from[name], value) {
 			d.set[name] = value
 		}
 	}

@@ -257,19 +257,20 @@ func (c *core) guard(op table.Op, s stamp) table.Op {
 func probeVersion(t reflect.Type, attribute string, fromOne bool) (counter, string) {
 	const widest = 1<<53 - 1
 	none := fmt.Sprintf("Version: %v has no string or integer field for attribute %q", t, attribute)
-	if _, known := item.Attributes(t); known && versionField(t, attribute) == nil {
+	_, known := item.Attributes(t)
+	if _, plain := item.Field(t, attribute); known && !plain {
 		return unversioned, none
 	}
-	if survives(t, attribute, stamp{revision: "probe"}) {
+	if keeps(t, attribute, stamp{revision: "probe"}.value()) {
 		if fromOne {
 			return revised, "VersionFromOne: goes with an integer version, and the field is a string"
 		}
 		return revised, ""
 	}
 	switch {
-	case survives(t, attribute, stamp{version: widest}):
+	case keeps(t, attribute, stamp{version: widest}.value()):
 		return versioned, ""
-	case !survives(t, attribute, stamp{version: 7}):
+	case !keeps(t, attribute, stamp{version: 7}.value()):
 		return unversioned, none
 	case fromOne:
 		return versioned, ""
@@ -278,9 +279,7 @@ func probeVersion(t reflect.Type, attribute string, fromOne bool) (counter, stri
 		t, attribute)
 }
 
-// survives reports whether T keeps a stamp that is decoded into it.
-func survives(t reflect.Type, attribute string, s stamp) bool { return keeps(t, attribute, s.value()) }
-
+// keeps reports whether T keeps a value that is decoded into it.
 func keeps(t reflect.Type, attribute string, value types.AttributeValue) bool {
 	v := reflect.New(t).Interface()
 	if err := (table.Item{attribute: value}).Decode(v); err != nil {
@@ -288,14 +287,4 @@ func keeps(t reflect.Type, attribute string, value types.AttributeValue) bool {
 	}
 	attributes, err := encode(v)
 	return err == nil && item.Equal(attributes[attribute], value)
-}
-
-// versionField returns the struct field of T that an attribute belongs to, nil
-// if T is no struct or its field takes more than setting.
-func versionField(t reflect.Type, attribute string) []int {
-	index, plain := item.Field(t, attribute)
-	if !plain {
-		return nil
-	}
-	return index
 }

@@ -40,12 +40,11 @@ func Field(t reflect.Type, attribute string) (index []int, ok bool) {
 		return nil, false
 	}
 	f := p.fields[i]
-	switch f.plan.form {
-	case text, integer, unsigned:
-	default:
+	plain := f.plan.form == text || f.plan.form == integer || f.plan.form == unsigned
+	if !plain || f.pointed || f.plan.marshaled || f.plan.numeric || f.asText {
 		return nil, false
 	}
-	return f.index, !f.pointed && !f.plan.marshaled && !f.plan.numeric && !f.asText
+	return f.index, true
 }
 
 // FieldKind returns the type of the field that an attribute belongs to, without

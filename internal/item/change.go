@@ -110,11 +110,15 @@ func (p *plan) same(a, b reflect.Value) bool {
 
 // Equal reports whether two values of one encoder are the same. Nil is equal to
 // nil only.
-func Equal(a, b types.AttributeValue) bool {
-	p, q := PartsOf(a), PartsOf(b)
+func Equal(a, b types.AttributeValue) bool { return PartsOf(a).equal(PartsOf(b), Equal) }
+
+// EqualUnordered is [Equal] whatever the order of sets.
+func EqualUnordered(a, b types.AttributeValue) bool { return PartsOf(a).sorted().equal(PartsOf(b).sorted(), EqualUnordered) }
+
+func (p Parts) equal(q Parts, elements func(a, b types.AttributeValue) bool) bool {
 	return p.Kind == q.Kind && p.Kind != Unknown && p.Text == q.Text && p.Bool == q.Bool &&
 		bytes.Equal(p.Bytes, q.Bytes) && slices.Equal(p.Texts, q.Texts) && slices.EqualFunc(p.Blobs, q.Blobs, bytes.Equal) &&
-		slices.EqualFunc(p.List, q.List, Equal) && maps.EqualFunc(p.Map, q.Map, Equal)
+		slices.EqualFunc(p.List, q.List, elements) && maps.EqualFunc(p.Map, q.Map, elements)
 }
 
 // SameItem reports whether two items are equal to DynamoDB, which returns numbers and

@@ -230,7 +230,7 @@ var mutants = []mutant{
 	},
 	{
 		"a claim that was left behind is written when it is taken up again",
-		"repo/claim.go", "case !held, moved, !sameExpiry", "case moved, !sameExpiry",
+		"repo/claim.go", "case !held, moved, !item.EqualUnordered", "case moved, !item.EqualUnordered",
 		schedules, "TestOrphanedClaim",
 	},
 	{
