@@ -318,21 +318,6 @@ func (c *core) findOwner(ctx context.Context, key keys.Key, claim table.Item) (*
 	return f, nil
 }
 
-// planClaim says what becomes of a claim: it goes if it has no owner, or one that does not
-// claim its key.
-func (c *core) planClaim(f *found) (*plan, error) {
-	away := c.oldClaim(f.key, f.item.keys[0])
-	switch {
-	case f.broken != nil: // its error is the main item's
-		return &plan{}, nil
-	case f.of == nil:
-		return &plan{steps: []step{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}}, nil
-	case slices.Contains(f.of.main.claims, f.key):
-		return &plan{}, nil // the plan of the main item is about it
-	}
-	return &plan{steps: []step{away, c.stays(f.of)}}, nil
-}
-
 // GetByClaim reads the entity that claims a key: see [Entity].Claims. It takes two reads, of the
 // claim and of the entity, which are of different moments. An entity that no longer claims the
 // key, or has another main key by then, is [ErrOrphan], and a key that nobody claims

@@ -170,13 +170,13 @@ func (c *core) checked(op string, key keys.Key, q table.Query) error {
 	if len(q.Project) == 0 {
 		q.Project = c.project
 	}
-	if err := c.checkQuery(q); err != nil {
-		return c.fail(op, key, err)
-	}
-	return nil
+	return c.fail(op, key, c.checkQuery(q))
 }
 
-// fail returns the error of an operation on the entity under a key.
+// fail returns the error of an operation on the entity under a key, nil for nil.
 func (c *core) fail(op string, key keys.Key, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &table.Error{Op: op, Name: c.entity.Type, Table: c.schema.Name, Key: key, Err: err}
 }

@@ -87,14 +87,7 @@ func (c *core) deleteAll(ctx context.Context, q table.Query, options *DeleteOpti
 		return Deleted{}, c.fail("DeleteAll", keys.Key{PK: q.PK}, err)
 	}
 	err = d.run(table.WithObserver(ctx, d.observe), q)
-	return d.deleted, c.deletionError(err)
-}
-
-func (c *core) deletionError(err error) error {
-	if err == nil {
-		return nil
-	}
-	return c.named("DeleteAll", keys.Key{}, err)
+	return d.deleted, c.named("DeleteAll", keys.Key{}, err)
 }
 
 // deleting is one call of DeleteAll.
@@ -199,24 +192,13 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 // deleteFound deletes the entity of an item that is under a former key, or is about one there.
 // An item that no entity has is deleted alone, if orphans are to be.
 func (c *core) deleteFound(ctx context.Context, op string, key keys.Key, orphans bool) error {
-	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
-		item, err := c.peek(ctx, key)
-		if err == nil && item == nil {
-			return nil, false
+	return c.write(ctx, op, key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
+		f, err := c.find(ctx, key, nil)
+		if err != nil || f == nil {
+			return nil, nil, err
 		}
-		var f *found
-		if err == nil {
-			f, err = c.find(ctx, key, item)
-		}
-		var p *plan
-		if err == nil {
-			p, err = c.removeFound(ctx, f, doubted, orphans)
-		}
-		if err != nil {
-			return c.named(op, key, err), false
-		}
-		again, err := c.run(ctx, f.of, p)
-		return err, again != final
+		p, err := c.removeFound(ctx, f, doubted, orphans)
+		return f.of, p, err
 	})
 }
 
@@ -231,12 +213,7 @@ func (c *core) removeFound(ctx context.Context, f *found, doubted doubts, orphan
 		return c.decide(ctx, of, wish{})
 	case !orphans:
 		return nil, fmt.Errorf("%w: no main item gives it", ErrOrphan)
-	case of == nil:
-		f.kind = copyItem
-		p, err := c.planLoose(f)
-		f.of = &snapshot{main: f.item, at: f.item.keys[0], doubts: doubted}
-		return p, err
 	}
-	f.kind, of.doubts = copyItem, doubted
-	return c.planLoose(f)
+	f.kind = copyItem
+	return c.planLoose(f, doubted)
 }

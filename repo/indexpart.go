@@ -91,15 +91,11 @@ func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
 	if !slices.Contains(c.indexParts, name) {
 		return false
 	}
-	switch v := value.(type) {
-	case *types.AttributeValueMemberNULL:
+	switch p := item.PartsOf(value); p.Kind {
+	case item.NULL:
 		return true
-	case *types.AttributeValueMemberS:
-		return v.Value == ""
-	case *types.AttributeValueMemberB:
-		return len(v.Value) == 0
-	case *types.AttributeValueMemberL:
-		return len(v.Value) == 0
+	case item.S, item.B, item.L:
+		return len(p.Text)+len(p.Bytes)+len(p.List) == 0
 	}
 	return false
 }

@@ -64,8 +64,20 @@ type found struct {
 	seen map[keys.Key]table.Item
 }
 
-// find reads what belongs to an item.
+// isGiven reports whether the item is one of the copies or claims that its main item has.
+func (f *found) isGiven() bool {
+	return f.of != nil && (f.kind == copyItem && slices.Contains(f.of.main.keys, f.key) || f.kind == claimItem && slices.Contains(f.of.main.claims, f.key))
+}
+
+// find reads what belongs to an item, and the item itself if it is nil. It returns nil if there
+// is none.
 func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found, error) {
+	if item == nil {
+		var err error
+		if item, err = c.peek(ctx, key); err != nil || item == nil {
+			return nil, err
+		}
+	}
 	if c.isClaim(item) {
 		return c.findOwner(ctx, key, item)
 	}
@@ -124,18 +136,22 @@ func (c *core) lead(f *found) (need keys.Key, err error) {
 // planLoose says what becomes of a stored item that is not the main item of its entity.
 //
 //	                    its main item has no such item    there is no main item
-//	copy                remove                            remove
+//	copy, claim         remove                            remove
 //	former copy         remove                            ErrOrphan
 //	former main item    remove, if all that it has is     (it is the main item)
 //	                    in the main item; or ErrExists
-func (c *core) planLoose(f *found) (*plan, error) {
-	if f.kind == claimItem {
-		return c.planClaim(f)
+func (c *core) planLoose(f *found, doubted doubts) (*plan, error) {
+	p, of := &plan{}, f.of
+	if of == nil {
+		f.of = &snapshot{main: f.item, at: f.item.keys[0]}
 	}
-	p := &plan{}
+	f.of.doubts = doubted
 	away := step{verb: remove, key: f.key, name: c.entity.Type, held: f.item.stamp, as: f.item.item, main: true}
-	switch of := f.of; {
-	case f.broken != nil && f.kind == copyItem:
+	if f.kind == claimItem {
+		away = c.oldClaim(f.key, f.item.keys[0])
+	}
+	switch {
+	case f.broken != nil && (f.kind == copyItem || f.kind == claimItem):
 		return p, nil // its error is the main item's
 	case f.broken != nil:
 		return nil, f.broken
@@ -143,7 +159,7 @@ func (c *core) planLoose(f *found) (*plan, error) {
 		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
 	case of == nil:
 		p.steps = []step{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}
-	case f.kind == copyItem && slices.Contains(of.main.keys, f.key):
+	case f.isGiven():
 		// The plan of the main item is about it.
 	case f.kind == formerItem && !slices.Contains(c.formerKeys(of.main.v), f.key):
 		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)

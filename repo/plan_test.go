@@ -366,7 +366,7 @@ func (w *world) refresh(key keys.Key) (*plan, error) {
 		f.seen[need] = w.items[need]
 	}
 	if f.of == nil || f.of.at != key {
-		return w.planLoose(f)
+		return w.planLoose(f, nil)
 	}
 	f.of.seen = map[keys.Key]table.Item{}
 	return w.decide(f.of, w.asItIs(s), func() {})

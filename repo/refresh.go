@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
@@ -19,26 +18,19 @@ func (r *Repo[T]) Refresh(ctx context.Context, key keys.Key) (changed bool, err 
 }
 
 func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, err error) {
-	err = c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
-		item, err := c.peek(ctx, key)
-		if err == nil && item == nil {
-			err = table.ErrNotFound
+	err = c.write(ctx, "Refresh", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
+		f, err := c.find(ctx, key, nil)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case f == nil:
+			return nil, nil, table.ErrNotFound
+		case f.isGiven():
+			f = &found{key: f.of.at, item: f.of.main, of: f.of}
 		}
-		var f *found
-		if err == nil {
-			f, err = c.find(ctx, key, item)
-		}
-		var p *plan
-		if err == nil {
-			f = f.orMain()
-			p, err = c.refresh(ctx, f, doubted)
-		}
-		if err != nil {
-			return c.named("Refresh", key, err), false
-		}
-		changed = len(p.steps) > 0
-		again, err := c.run(ctx, f.of, p)
-		return err, again != final
+		p, err := c.refresh(ctx, f, doubted)
+		changed = err == nil && len(p.steps) > 0
+		return f.of, p, err
 	})
 	return changed && err == nil, err
 }
@@ -83,22 +75,14 @@ func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, 
 		return nil, r.core.fail("RefreshOps", key, fmt.Errorf("%w: %w", table.ErrInvalid, errPart))
 	}
 	ops, err := r.core.refreshOps(ctx, key, item)
-	if err != nil {
-		return nil, r.core.fail("RefreshOps", key, err)
-	}
-	return ops, nil
+	return ops, r.core.fail("RefreshOps", key, err)
 }
 
 func (c *core) refreshOps(ctx context.Context, key keys.Key, attributes table.Item) (ops []table.Op, err error) {
-	err = c.retry(ctx, func(ctx context.Context, doubted doubts) (err error, _ bool) {
-		if attributes == nil { // it has changed since it was given
-			if attributes, err = c.peek(ctx, key); err != nil || attributes == nil {
-				return err, false
-			}
-		}
+	err = c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
 		f, err := c.find(ctx, key, attributes)
-		attributes = nil
-		if err != nil {
+		attributes = nil // the next time it has changed since it was given
+		if err != nil || f == nil {
 			return err, false
 		}
 		p, err := c.refresh(ctx, f, doubted)
@@ -134,10 +118,7 @@ func (r *Repo[T]) RefreshItems(item table.Item) ([]table.Item, error) {
 		return nil, r.core.fail("RefreshItems", key, fmt.Errorf("%w: %w", table.ErrInvalid, errPart))
 	}
 	items, err := r.core.refreshItems(key, item)
-	if err != nil {
-		return nil, r.core.fail("RefreshItems", key, err)
-	}
-	return items, nil
+	return items, r.core.fail("RefreshItems", key, err)
 }
 
 func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, error) {
@@ -193,12 +174,7 @@ func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, 
 // copies, too.
 func (c *core) refresh(ctx context.Context, f *found, doubted doubts) (*plan, error) {
 	if f.of == nil || f.of.at != f.key {
-		p, err := c.planLoose(f)
-		if f.of == nil {
-			f.of = &snapshot{main: f.item, at: f.item.keys[0]}
-		}
-		f.of.doubts = doubted
-		return p, err
+		return c.planLoose(f, doubted)
 	}
 	v, err := c.copied(f.item)
 	if err != nil {
@@ -206,16 +182,4 @@ func (c *core) refresh(ctx context.Context, f *found, doubted doubts) (*plan, er
 	}
 	f.of.doubts = doubted
 	return c.decide(ctx, f.of, wish{v: v, becomes: c.next(f.item.stamp), exact: true})
-}
-
-// orMain returns the main item of a copy that it has, or the item itself.
-func (f *found) orMain() *found {
-	if f.of == nil {
-		return f
-	}
-	main := f.of.main
-	if f.kind == copyItem && slices.Contains(main.keys, f.key) || f.kind == claimItem && slices.Contains(main.claims, f.key) {
-		return &found{key: f.of.at, item: main, of: f.of}
-	}
-	return f
 }

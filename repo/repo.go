@@ -121,14 +121,10 @@ func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
 // it took: see [table.Table.Count]. Where copies of an entity are in the partition,
 // they count too.
 func (r *Repo[T]) Count(ctx context.Context, q table.Query) (table.Stats, error) {
-	return r.core.count(ctx, q)
-}
-
-func (c *core) count(ctx context.Context, q table.Query) (table.Stats, error) {
-	if err := c.checkQuery(q); err != nil {
-		return table.Stats{}, c.fail("Count", keys.Key{PK: q.PK}, err)
+	if err := r.core.checkQuery(q); err != nil {
+		return table.Stats{}, r.core.fail("Count", keys.Key{PK: q.PK}, err)
 	}
-	return c.reads.Count(ctx, q)
+	return r.core.reads.Count(ctx, q)
 }
 
 // value returns what v points to, the zero T if there is an error.

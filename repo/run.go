@@ -205,6 +205,19 @@ func (c *core) retry(ctx context.Context, attempt func(ctx context.Context, doub
 	return last
 }
 
+// write makes true what plan returns, and asks it again as long as what is stored is not as it
+// was planned. Without a plan there is nothing to write.
+func (c *core) write(ctx context.Context, op string, key keys.Key, plan func(context.Context, doubts) (*snapshot, *plan, error)) error {
+	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
+		s, p, err := plan(ctx, doubted)
+		if err != nil || p == nil {
+			return c.named(op, key, err), false
+		}
+		again, err := c.run(ctx, s, p)
+		return err, again != final
+	})
+}
+
 // valueAfter returns the entity as it is stored once a plan was run. It is called before
 // that, so that nothing can fail after the write, and it changes old.v.
 func (c *core) valueAfter(old *stored, p *plan) (any, error) {

@@ -140,21 +140,17 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 
 // deleteLoaded deletes the entity that is under its present key.
 func (c *core) deleteLoaded(ctx context.Context, key keys.Key) error {
-	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
+	return c.write(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		old, err := c.load(ctx, key)
-		if errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan) {
-			return nil, false
-		}
-		if err != nil {
-			return c.named("Delete", key, err), false
+		switch {
+		case errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan):
+			return nil, nil, nil
+		case err != nil:
+			return nil, nil, err
 		}
 		old.doubts = doubted
 		p, err := c.decide(ctx, old, wish{})
-		if err != nil {
-			return c.named("Delete", key, err), false
-		}
-		again, err := c.run(ctx, old, p)
-		return err, again != final
+		return old, p, err
 	})
 }
 

@@ -93,18 +93,16 @@ func (s stamp) value() types.AttributeValue {
 }
 
 // stampOf reads the stamp of a stored item.
-func (c *core) stampOf(item table.Item) stamp {
-	switch v := item[c.entity.Version].(type) {
-	case *types.AttributeValueMemberS:
-		if c.counter == revised {
-			return stamp{revision: v.Value}
-		}
-	case *types.AttributeValueMemberN:
-		if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil && c.counter == versioned {
-			return stamp{version: n}
+func (c *core) stampOf(attributes table.Item) (s stamp) {
+	switch p := item.PartsOf(attributes[c.entity.Version]); {
+	case p.Kind == item.S && c.counter == revised:
+		s.revision = p.Text
+	case p.Kind == item.N && c.counter == versioned:
+		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil {
+			s.version = n
 		}
 	}
-	return stamp{}
+	return s
 }
 
 // setStamp sets the stamp that a write gives an item of a shape.
@@ -118,16 +116,13 @@ func (c *core) setStamp(item table.Item, s stamp, shape int) {
 }
 
 // checkStamp reports a version attribute that no write of the entity can meet.
-func (c *core) checkStamp(item table.Item) error {
-	value, stored := item[c.entity.Version]
-	_, null := value.(*types.AttributeValueMemberNULL)
-	_, text := value.(*types.AttributeValueMemberS)
-	number, numeric := value.(*types.AttributeValueMemberN)
-	switch {
-	case !stored, null, text && c.counter == revised:
+func (c *core) checkStamp(attributes table.Item) error {
+	value, stored := attributes[c.entity.Version]
+	switch p := item.PartsOf(value); {
+	case !stored, p.Kind == item.NULL, p.Kind == item.S && c.counter == revised:
 		return nil
-	case numeric && c.counter == versioned:
-		if n, err := strconv.ParseInt(number.Value, 10, 64); err == nil && n >= 0 {
+	case p.Kind == item.N && c.counter == versioned:
+		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil && n >= 0 {
 			return nil
 		}
 		return fmt.Errorf("%w: %q: attribute %q of the stored item is no integer from 0 to 2^63-1",

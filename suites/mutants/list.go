@@ -235,12 +235,12 @@ var mutants = []mutant{
 	},
 	{
 		"a claim is removed while its owner does not claim it, and no later",
-		"repo/claim.go", "return &plan{steps: []step{away, c.stays(f.of)}}, nil", "return &plan{steps: []step{away}}, nil",
+		"repo/loose.go", "p.steps = []step{away, c.stays(of)}", "p.steps = []step{away}",
 		schedules, "TestClaims",
 	},
 	{
 		"a claim is removed while it has no owner, and no later",
-		"repo/claim.go", "{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}", "{away}",
+		"repo/loose.go", "{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}", "{away}",
 		schedules, "TestOrphanedClaim",
 	},
 	{
