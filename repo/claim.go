@@ -31,13 +31,7 @@ func (e *description) claimProblems(p *problems, spec schema.Table) {
 	if e.Version == "" {
 		p.add("Claims: need a Version, or they would drift apart from the entity")
 	}
-	used := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
-	for _, x := range spec.Indexes {
-		partition, sort := x.Keys()
-		for _, a := range slices.Concat(partition, sort) {
-			used = append(used, a.Name)
-		}
-	}
+	used := attributesOf(spec)
 	for _, name := range []string{item.OwnerPK, item.OwnerSK} {
 		if slices.Contains(used, name) {
 			p.add("Claims: attribute %q of claims has another use in the schema", name)
@@ -132,14 +126,25 @@ func (c *core) guardClaim(op table.Op, s step) table.Op {
 	return op.IfType(c.claimType()).If(mine).WithName(s.name)
 }
 
-// claimOps appends the ops that create the claims of a new entity.
-func (c *core) claimOps(ops []table.Op, v any, expiry types.AttributeValue) []table.Op {
-	if c.entity.Claims == nil {
+// claimOps appends the ops that make the claims of an entity others: those of v come or go. With
+// renew, those that stay get the expiry.
+func (c *core) claimOps(ops []table.Op, v any, was, now []keys.Key, expiry types.AttributeValue, renew bool) []table.Op {
+	if len(was)+len(now) == 0 {
 		return ops
 	}
 	owner := c.entity.Key(v)
-	for _, key := range c.claimsOf(v) {
-		ops = append(ops, c.op(c.newClaim(key, owner, expiry)))
+	for _, key := range now {
+		switch {
+		case !slices.Contains(was, key):
+			ops = append(ops, c.op(c.newClaim(key, owner, expiry)))
+		case renew:
+			ops = append(ops, c.op(c.renewed(key, owner, owner, expiry)))
+		}
+	}
+	for _, key := range was {
+		if !slices.Contains(now, key) {
+			ops = append(ops, c.op(c.oldClaim(key, owner)))
+		}
 	}
 	return ops
 }
@@ -150,25 +155,6 @@ func (c *core) newClaim(key, owner keys.Key, expiry types.AttributeValue) step {
 
 func (c *core) oldClaim(key, owner keys.Key) step {
 	return step{verb: remove, key: key, name: c.claimType(), owner: owner, gone: true}
-}
-
-// updateClaimOps appends the ops that make the claims of old those of v.
-func (c *core) updateClaimOps(ops []table.Op, old, v any, before, after table.Item) []table.Op {
-	was, now, owner := c.claimsOf(old), c.claimsOf(v), c.entity.Key(v)
-	for _, key := range now {
-		switch {
-		case !slices.Contains(was, key):
-			ops = append(ops, c.op(c.newClaim(key, owner, c.expiryIn(after))))
-		case !item.EqualUnordered(c.expiryIn(before), c.expiryIn(after)):
-			ops = append(ops, c.op(c.renewed(key, owner, owner, c.expiryIn(after))))
-		}
-	}
-	for _, key := range was {
-		if !slices.Contains(now, key) {
-			ops = append(ops, c.op(c.oldClaim(key, owner)))
-		}
-	}
-	return ops
 }
 
 // renewed is the step that gives a claim to another main item, or another expiry.

@@ -112,8 +112,7 @@ func (c *core) init(t *table.Table, entity description) error {
 // setIndexes sets what the indexes of the schema are to the entity.
 func (c *core) setIndexes(spec schema.Table) {
 	for _, x := range spec.Indexes {
-		partition, sort := x.Keys()
-		for _, a := range slices.Concat(partition, sort) {
+		for _, a := range slices.Concat(x.Keys()) {
 			c.indexKeyNames = append(c.indexKeyNames, a.Name)
 			if several(x) && a.Name != spec.Type {
 				c.indexParts = append(c.indexParts, a.Name)

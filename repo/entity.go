@@ -325,16 +325,21 @@ func (e *description) versionProblems(p *problems, spec schema.Table) {
 	}
 }
 
+// attributesOf returns the attributes that have a use in a schema, except for its vector indexes.
+func attributesOf(spec schema.Table) []string {
+	all := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
+	for _, x := range spec.Indexes {
+		for _, a := range slices.Concat(x.Keys()) {
+			all = append(all, a.Name)
+		}
+	}
+	return all
+}
+
 // spellingProblems adds fields of T that attributes of the schema are read into although
 // their names differ, in case: the key of an item, say, or an expiry that never comes.
 func (e *description) spellingProblems(p *problems, spec schema.Table, fields []string) {
-	own := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt(), e.Version}
-	for _, x := range spec.Indexes {
-		partition, sort := x.Keys()
-		for _, a := range slices.Concat(partition, sort) {
-			own = append(own, a.Name)
-		}
-	}
+	own := append(attributesOf(spec), e.Version)
 	for _, name := range fields {
 		i := slices.IndexFunc(own, func(attribute string) bool { return strings.EqualFold(attribute, name) })
 		if i >= 0 && !slices.Contains(own, name) && !slices.Contains(fields, own[i]) {

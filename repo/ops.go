@@ -29,11 +29,11 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 	}
 	next := c.next(stamp{})
 	made, fields, err := c.encodeNext(v, made, next)
-	expiry := c.expiryIn(fields)
+	expiry := c.expiryIn(fields) // which become an item
 	ops = c.each(ops, made, func(i int, key keys.Key) step {
 		return step{verb: create, made: c.made(i, key, made, fields, next, err)}
 	})
-	return c.claimOps(ops, made, expiry)
+	return c.claimOps(ops, made, nil, c.claimsOf(made), expiry, false)
 }
 
 // PutOps returns the ops that store v: one for each item. They expect the
@@ -131,13 +131,12 @@ func (c *core) updateOps(old, v any) []table.Op {
 	}
 	before, err := c.encode(old)
 	after, errAfter := c.encode(v)
-	if err = cmp.Or(err, errAfter); err != nil {
+	now := c.claimsOf(v)
+	if err := cmp.Or(err, errAfter, c.checkClaims(now)); err != nil {
 		return c.refused(err)
 	}
-	if err := c.checkClaims(c.claimsOf(v)); err != nil {
-		return c.refused(err)
-	}
-	return c.updateClaimOps(ops, old, v, before, after)
+	expiry := c.expiryIn(after)
+	return c.claimOps(ops, v, c.claimsOf(old), now, expiry, !item.EqualUnordered(c.expiryIn(before), expiry))
 }
 
 var errNilValue = errors.New("the value is nil")
@@ -169,10 +168,7 @@ func (c *core) deleteOps(v any) []table.Op {
 		return c.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
 	ops := c.each(nil, v, func(int, keys.Key) step { return step{verb: remove, held: read, gone: true, unread: true} })
-	for _, key := range c.claimsOf(v) {
-		ops = append(ops, c.op(c.oldClaim(key, c.entity.Key(v))))
-	}
-	return ops
+	return c.claimOps(ops, v, c.claimsOf(v), nil, nil, false)
 }
 
 // each appends the op of a step for each item that v has.

@@ -149,8 +149,9 @@ func (c *core) checkQuery(q table.Query) error {
 			}
 		}
 	}
-	if x, partial := partialIndex(c.schema, q.Index); partial && len(c.shapes.upgrades) > 0 {
-		return fmt.Errorf("%w: index %q does not project all attributes, and the upgrades of %q need them", table.ErrInvalid, x.Name, c.entity.Type)
+	partial := func(x schema.Index) bool { return x.Name == q.Index && x.Projection != types.ProjectionTypeAll }
+	if len(c.shapes.upgrades) > 0 && slices.ContainsFunc(c.schema.Indexes, partial) {
+		return fmt.Errorf("%w: index %q does not project all attributes, and the upgrades of %q need them", table.ErrInvalid, q.Index, c.entity.Type)
 	}
 	if !q.Filter.IsSet() {
 		return nil
@@ -163,16 +164,6 @@ func (c *core) checkQuery(q table.Query) error {
 		return fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
 	}
 	return nil
-}
-
-// partialIndex returns the index of that name, if it does not hold whole items.
-func partialIndex(spec schema.Table, name string) (x schema.Index, partial bool) {
-	for _, x := range spec.Indexes {
-		if x.Name == name {
-			return x, x.Projection != types.ProjectionTypeAll
-		}
-	}
-	return x, false
 }
 
 // checkNames reports the first attribute of an expression that items of the

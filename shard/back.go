@@ -31,12 +31,7 @@ func (r *Reader[T]) pageBefore(ctx context.Context, q Query, at position, fromEd
 		rows = rows[:limit]
 	}
 	slices.Reverse(page.Items)
-	if len(rows) > 0 {
-		page.Next, err = r.seal(q, rows[0].position, paginate.Position{})
-	} else {
-		page.Next, err = r.seal(q, at, paginate.Position{FromEdge: true})
-	}
-	if err != nil {
+	if page.Next, err = r.sealBack(q, rows, at, false); err != nil {
 		return Page[T]{}, err
 	}
 	return page, nil

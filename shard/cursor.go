@@ -18,8 +18,25 @@ func (r *Reader[T]) start(q Query) (after *position, at paginate.Position, err e
 	if err := q.Range.Validate(); err != nil || q.After == "" {
 		return nil, at, err
 	}
-	p, at, err := r.open(q)
-	return &p, at, err
+	if at, err = r.table.Cursors().Watermarks().Open(q.After, r.scope(q)); err != nil {
+		return nil, at, err
+	}
+	first := at.Values[0]
+	p := position{sk: keys.SK(first.Data)}
+	switch {
+	case len(at.Values) != 1+int(r.ties):
+		// NonUniqueSortKeys, or Dedupe together with it, was switched between the pages.
+		return nil, at, &paginate.Error{Reason: paginate.Mismatch}
+	case first.Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
+		return nil, at, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
+	case !at.FromEdge && outOfRange(q.Range, q.Descending != at.Before, p.sk):
+		return nil, at, &paginate.Error{Reason: paginate.OutOfRange}
+	case r.ties == byIdentity:
+		p.id = at.Values[1].Data
+	case r.ties == byTableKey:
+		p.key = keys.Key{PK: keys.PK(at.Values[1].Data), SK: keys.SK(at.Values[2].Data)}
+	}
+	return &p, at, nil
 }
 
 // mergeFrom returns a read of all shards from a position on, or from the start of the
@@ -128,26 +145,11 @@ func (r *Reader[T]) seal(q Query, p position, at paginate.Position) (string, err
 	return r.table.Cursors().Watermarks().Seal(at, r.scope(q))
 }
 
-// open returns the position of the query's cursor.
-func (r *Reader[T]) open(q Query) (p position, at paginate.Position, err error) {
-	at, err = r.table.Cursors().Watermarks().Open(q.After, r.scope(q))
-	if err != nil {
-		return p, at, err
+// sealBack makes the cursor that leads from a page to where the query came from: from its first
+// row or, if it has none, from the position of the query, with nothing on this side of it.
+func (r *Reader[T]) sealBack(q Query, rows []row[T], at position, before bool) (string, error) {
+	if len(rows) > 0 {
+		return r.seal(q, rows[0].position, paginate.Position{Before: before})
 	}
-	first := at.Values[0]
-	p.sk = keys.SK(first.Data)
-	switch {
-	case len(at.Values) != 1+int(r.ties):
-		// NonUniqueSortKeys, or Dedupe together with it, was switched between the pages.
-		return p, at, &paginate.Error{Reason: paginate.Mismatch}
-	case first.Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
-		return p, at, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
-	case !at.FromEdge && outOfRange(q.Range, q.Descending != at.Before, p.sk):
-		return p, at, &paginate.Error{Reason: paginate.OutOfRange}
-	case r.ties == byIdentity:
-		p.id = at.Values[1].Data
-	case r.ties == byTableKey:
-		p.key = keys.Key{PK: keys.PK(at.Values[1].Data), SK: keys.SK(at.Values[2].Data)}
-	}
-	return p, at, nil
+	return r.seal(q, at, paginate.Position{Before: before, FromEdge: true})
 }

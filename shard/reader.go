@@ -191,12 +191,8 @@ func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
 	if !m.ended() {
 		page.Next, err = r.seal(q, *m.after, paginate.Position{})
 	}
-	switch {
-	case err != nil || after == nil:
-	case len(rows) > 0:
-		page.Prev, err = r.seal(q, rows[0].position, paginate.Position{Before: true})
-	default:
-		page.Prev, err = r.seal(q, *after, paginate.Position{Before: true, FromEdge: true})
+	if err == nil && after != nil {
+		page.Prev, err = r.sealBack(q, rows, *after, true)
 	}
 	if err != nil {
 		return Page[T]{}, err
