@@ -129,12 +129,7 @@ func (k Key) Validate() error {
 type PK string
 
 // Validate reports the first rule that p breaks, as an [*Error].
-func (p PK) Validate() error {
-	if rule := broken(string(p), MaxPK); rule != "" {
-		return &Error{Part: partPK, Rule: rule, Value: string(p)}
-	}
-	return nil
-}
+func (p PK) Validate() error { return check(partPK, string(p), MaxPK) }
 
 // SK is a sort key, as stored. [Prefix.SK] builds it. The empty SK belongs to
 // the items of tables and indexes that have no sort key.
@@ -146,21 +141,20 @@ func (s SK) Validate() error {
 	if s == "" {
 		return nil
 	}
-	if rule := broken(string(s), MaxSK); rule != "" {
-		return &Error{Part: partSK, Rule: rule, Value: string(s)}
-	}
-	return nil
+	return check(partSK, string(s), MaxSK)
 }
 
-// broken returns the first rule that a key breaks, or "".
-func broken(key string, limit int) string {
+// check reports the first rule that a key breaks.
+func check(part, key string, limit int) error {
+	rule := ruleNothing
 	switch {
 	case key == "":
-		return ruleNothing
 	case len(key) > limit: // before UTF-8, so that the work is bounded for any input
-		return "longer than " + strconv.Itoa(limit) + " bytes"
+		rule = "longer than " + strconv.Itoa(limit) + " bytes"
 	case !utf8.ValidString(key):
-		return ruleOf(key)
+		rule = ruleOf(key)
+	default:
+		return nil
 	}
-	return ""
+	return &Error{Part: part, Rule: rule, Value: key}
 }

@@ -29,8 +29,8 @@ func Parse[K ~string](k K) (Parts, error) {
 		part, limit = partSK, MaxSK
 	}
 	key := string(k)
-	if rule := broken(key, limit); rule != "" {
-		return nil, &Error{Part: part, Rule: rule, Value: key}
+	if err := check(part, key, limit); err != nil {
+		return nil, err
 	}
 	parts := make(Parts, 0, 1+strings.Count(key, delimiter))
 	for segment := range strings.SplitSeq(key, delimiter) {

@@ -122,8 +122,8 @@ func (r Range) Validate() error {
 		if edge == "" {
 			continue
 		}
-		if rule := broken(string(edge), MaxSK); rule != "" {
-			return &Error{Part: partRange, Rule: rule, Value: string(edge)}
+		if err := check(partRange, string(edge), MaxSK); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package paginate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"unicode/utf8"
@@ -45,28 +46,16 @@ func (p Position) validate() error {
 		return refusePosition(-1, "no values")
 	}
 	for i, v := range p.Values {
-		if rule := v.fault(); rule != "" {
-			return refusePosition(i, rule)
+		switch {
+		case v.Kind == String && !utf8.ValidString(v.Data):
+			return refusePosition(i, "not valid UTF-8")
+		case v.Kind == Number && !isDecimal(v.Data):
+			return refusePosition(i, "not a decimal number")
+		case v.Kind != String && v.Kind != Number && v.Kind != Binary:
+			return refusePosition(i, "unknown kind")
 		}
 	}
 	return nil
-}
-
-func (v Value) fault() string {
-	switch v.Kind {
-	case String:
-		if !utf8.ValidString(v.Data) {
-			return "not valid UTF-8"
-		}
-	case Number:
-		if !isDecimal(v.Data) {
-			return "not a decimal number"
-		}
-	case Binary:
-	default:
-		return "unknown kind"
-	}
-	return ""
 }
 
 // A value is written as a head, the unsigned varint of length<<2 | tag, and
@@ -111,19 +100,19 @@ func appendValue(b []byte, v Value) []byte {
 	return append(b, v.Data...)
 }
 
-// decodeValues reads what appendValues wrote and reports whether it could. It is lenient
-// where two encodings have one meaning: the caller encodes the result again and
-// compares.
-func decodeValues(b []byte) ([]Value, bool) {
+// decodeValues reads what appendValues wrote and reports whether it could. Values have one
+// encoding: others, which are not encoded back to the same bytes, were not written by this
+// package. There is room for these in scratch.
+func decodeValues(b, scratch []byte) ([]Value, bool) {
 	values := make([]Value, 0, 3) // An index's sort key and the table's two.
-	for len(b) > 0 {
-		v, rest, ok := cutValue(b)
+	for left := b; len(left) > 0; {
+		v, rest, ok := cutValue(left)
 		if !ok {
 			return nil, false
 		}
-		values, b = append(values, v), rest
+		values, left = append(values, v), rest
 	}
-	return values, Position{Values: values}.validate() == nil
+	return values, Position{Values: values}.validate() == nil && bytes.Equal(appendValues(scratch, values), b)
 }
 
 func cutValue(b []byte) (v Value, rest []byte, ok bool) {
@@ -148,18 +137,11 @@ func cutValue(b []byte) (v Value, rest []byte, ok bool) {
 		return Value{}, nil, false
 	}
 	data, rest := b[:size], b[size:]
-
-	switch tag {
-	case tagString:
-		v = Value{Kind: String, Data: string(data)}
-	case tagNumber:
-		v = Value{Kind: Number, Data: string(data)}
-	case tagBinary:
-		v = Value{Kind: Binary, Data: string(data)}
-	case tagStamped:
-		v = Value{Kind: String, Data: insertStamp(data, int(at), millis)}
+	if tag == tagStamped {
+		return Value{String, insertStamp(data, int(at), millis)}, rest, true
 	}
-	return v, rest, true
+	kinds := [...]byte{tagString: String, tagNumber: Number, tagBinary: Binary}
+	return Value{kinds[tag], string(data)}, rest, true
 }
 
 // isDecimal reports whether s is a number as DynamoDB writes it: digits with

@@ -130,32 +130,24 @@ func (c *core) respelled(name string) (field string, ok bool) {
 // merge returns the value after a change from before to after was made to the
 // stored one. Members of maps that were not changed stay as they are stored.
 func merge(stored, before, after types.AttributeValue) types.AttributeValue {
-	was, ok := stored.(*types.AttributeValueMemberM)
-	if !ok {
+	was, from, to := item.PartsOf(stored), item.PartsOf(before), item.PartsOf(after)
+	if was.Kind != item.M || from.Kind != item.M || to.Kind != item.M {
 		return after
 	}
-	from, ok := before.(*types.AttributeValueMemberM)
-	if !ok {
-		return after
-	}
-	to, ok := after.(*types.AttributeValueMemberM)
-	if !ok {
-		return after
-	}
-	merged := maps.Clone(was.Value)
+	merged := maps.Clone(was.Map)
 	if merged == nil {
-		merged = make(map[string]types.AttributeValue, len(to.Value))
+		merged = make(map[string]types.AttributeValue, len(to.Map))
 	}
-	for name := range from.Value {
-		if _, kept := to.Value[name]; !kept {
+	for name := range from.Map {
+		if _, kept := to.Map[name]; !kept {
 			delete(merged, name)
 		}
 	}
-	for name, value := range to.Value {
-		if _, is := merged[name]; is && item.Equal(from.Value[name], value) {
+	for name, value := range to.Map {
+		if _, is := merged[name]; is && item.Equal(from.Map[name], value) {
 			continue
 		}
-		merged[name] = merge(merged[name], from.Value[name], value)
+		merged[name] = merge(merged[name], from.Map[name], value)
 	}
 	return &types.AttributeValueMemberM{Value: merged}
 }

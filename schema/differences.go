@@ -248,11 +248,6 @@ func billingMode(have *types.TableDescription) types.BillingMode {
 	return have.BillingModeSummary.BillingMode
 }
 
-// building reports whether DynamoDB is creating or deleting an index of the table.
-func building(have *types.TableDescription) bool {
-	return slices.ContainsFunc(liveIndexes(have), func(x index) bool { return x.status != "" })
-}
-
 // statusText returns the status of an index that cannot be read, "" for others.
 func statusText(status types.IndexStatus, backfilling *bool) string {
 	switch {

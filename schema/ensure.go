@@ -168,7 +168,7 @@ func text(all []difference) string {
 // request sends the requests that DynamoDB can accept now.
 func (e *ensuring) request(ctx context.Context, pending []difference) error {
 	updating := e.updating()
-	building := e.have != nil && building(e.have)
+	building := e.have != nil && slices.ContainsFunc(liveIndexes(e.have), func(x index) bool { return x.status != "" })
 	for _, d := range pending {
 		if d.request == nil {
 			continue

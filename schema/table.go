@@ -233,35 +233,23 @@ func (t Table) keyAttributes() (keys, parts []Attribute) {
 // attribute with two types.
 func (t Table) attributeTypes(p problems) map[string]types.ScalarAttributeType {
 	all := map[string]types.ScalarAttributeType{}
-	add := func(name string, kind types.ScalarAttributeType) {
-		if name == "" {
-			return
-		}
-		if !attributeName(name) {
-			p.add("key attribute %q: is not UTF-8 of at most %d characters", name, maxAttributeName)
-		}
-		if !slices.Contains(kind.Values(), kind) {
-			p.add("key attribute %q: type %q is not S, N or B", name, kind)
-		}
-		if had, ok := all[name]; ok && had != kind {
-			p.add("key attribute %q: is %s in one place and %s in another", name, had, kind)
-		}
-		all[name] = kind
-	}
-	own := func(name string) {
-		if name != "" && (name == t.TTL || name == t.Type || name == t.Shape) {
-			p.add("key attribute %q: is the TTL, type or shape attribute too", name)
-		}
-	}
 	keys, parts := t.keyAttributes()
-	for _, a := range keys {
-		add(a.Name, a.Type)
-		own(a.Name)
-	}
-	for _, a := range parts {
-		add(a.Name, a.Type)
-		if a.Name == t.Shape {
-			own(a.Name)
+	for i, a := range slices.Concat(keys, parts) {
+		if a.Name == "" {
+			continue
+		}
+		if !attributeName(a.Name) {
+			p.add("key attribute %q: is not UTF-8 of at most %d characters", a.Name, maxAttributeName)
+		}
+		if !slices.Contains(a.Type.Values(), a.Type) {
+			p.add("key attribute %q: type %q is not S, N or B", a.Name, a.Type)
+		}
+		if had, ok := all[a.Name]; ok && had != a.Type {
+			p.add("key attribute %q: is %s in one place and %s in another", a.Name, had, a.Type)
+		}
+		all[a.Name] = a.Type
+		if a.Name == t.Shape || i < len(keys) && (a.Name == t.TTL || a.Name == t.Type) {
+			p.add("key attribute %q: is the TTL, type or shape attribute too", a.Name)
 		}
 	}
 	if kind := all[t.Type]; kind != "" && kind != types.ScalarAttributeTypeS {

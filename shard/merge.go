@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 
@@ -194,13 +195,7 @@ func (m *merge[T]) upTo(s *source) int {
 	if !s.read {
 		return 0
 	}
-	n, _ := slices.BinarySearchFunc(m.rows, s.last, func(r row[T], last keys.SK) int {
-		if m.beyond(r.sk, last) {
-			return 1
-		}
-		return -1
-	})
-	return n
+	return sort.Search(len(m.rows), func(i int) bool { return m.beyond(m.rows[i].sk, s.last) })
 }
 
 // block is how many items fit into the 4 KB that reads are charged by.

@@ -113,7 +113,9 @@ func (p *plan) same(a, b reflect.Value) bool {
 func Equal(a, b types.AttributeValue) bool { return PartsOf(a).equal(PartsOf(b), Equal) }
 
 // EqualUnordered is [Equal] whatever the order of sets.
-func EqualUnordered(a, b types.AttributeValue) bool { return PartsOf(a).sorted().equal(PartsOf(b).sorted(), EqualUnordered) }
+func EqualUnordered(a, b types.AttributeValue) bool {
+	return PartsOf(a).sorted().equal(PartsOf(b).sorted(), EqualUnordered)
+}
 
 func (p Parts) equal(q Parts, elements func(a, b types.AttributeValue) bool) bool {
 	return p.Kind == q.Kind && p.Kind != Unknown && p.Text == q.Text && p.Bool == q.Bool &&
