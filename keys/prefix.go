@@ -55,7 +55,10 @@ func (p Prefix) join(segs []Segment, tail string) SK {
 		if i > 0 || p != None {
 			b = append(b, delimiter...)
 		}
-		b = append(b, seg.stored()...)
+		if seg.text == "" && !seg.nothing {
+			seg.text = faultEmpty
+		}
+		b = append(b, seg.text...)
 	}
 	return SK(append(b, tail...))
 }

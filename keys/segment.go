@@ -18,14 +18,6 @@ type Segment struct {
 // instant can be an id of a partition key: Prefix("DAY").PK(Time(t).String()).
 func (s Segment) String() string { return s.text }
 
-// stored returns the text that a key gets for the segment.
-func (s Segment) stored() string {
-	if s.text == "" && !s.nothing {
-		return faultEmpty
-	}
-	return s.text
-}
-
 // Str returns a segment that holds any string, escaped. An empty string, or one
 // that is not UTF-8, gives a segment that makes its key invalid.
 func Str(s string) Segment {

@@ -37,7 +37,7 @@
 // # Reading the code
 //
 //	an entity   entity.go version.go upgrade.go core.go item.go part.go indexpart.go
-//	reads       repo.go open.go decode.go collect.go vector.go
+//	reads       repo.go decode.go collect.go vector.go
 //	a write     load.go diff.go plan.go plancopy.go claim.go run.go
 //	            write.go update.go upsert.go ops.go
 //	repairs     loose.go refresh.go deleteall.go

@@ -180,20 +180,15 @@ func (p *planner) compare() (d diff, err error) {
 	if d, err = p.withIndexes(0, p.v, p.fields, p.was.extra, true); err != nil {
 		return d, err
 	}
-	upgrades := p.pendingUpgrades(p.was)
+	stored := p.was.extra
+	if p.was.shape < p.shapes.current {
+		stored = p.was.raw.Attributes(nil)
+	}
+	upgrades := p.shapes.pending(stored, p.was.shape)
 	p.differs = !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
 		p.exact && (!upgrades.empty() || p.counter != unversioned && p.was.stamp == stamp{})
 	p.fields = p.fields.over(upgrades)
 	return d.over(upgrades), nil
-}
-
-// pendingUpgrades returns what upgrades have changed of an entity since it was stored.
-func (c *core) pendingUpgrades(old *stored) diff {
-	item := old.extra
-	if old.shape < c.shapes.current {
-		item = old.raw.Attributes(nil)
-	}
-	return c.shapes.pending(item, old.shape)
 }
 
 func (p *planner) saveMain(d diff) error {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
@@ -302,17 +301,6 @@ func (s *shapes) pending(item table.Item, shape int) diff {
 	}
 	slices.Sort(d.remove)
 	return d
-}
-
-// touches reports whether an upgrade writes or removes an attribute.
-func (s *shapes) touches(name string) bool {
-	_, touched := s.touched[name]
-	return touched
-}
-
-// notOlder is the condition that an item has the current shape or a newer one.
-func (s *shapes) notOlder() expression.ConditionBuilder {
-	return item.Name(s.attribute).GreaterThanEqual(expression.Value(s.current))
 }
 
 // setShape sets the shape attributes of an item that the program writes.

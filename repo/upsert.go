@@ -88,7 +88,7 @@ func (c *core) upsertOp(key keys.Key, update expression.UpdateBuilder) (table.Op
 	}
 	op := table.Update(key, update).IfExists().IfType(c.entity.Type).IfAdmits(c.shapes.current).WithName(c.entity.Type)
 	if c.shapes.current > 0 {
-		op = op.If(c.shapes.notOlder())
+		op = op.If(item.Name(c.shapes.attribute).GreaterThanEqual(expression.Value(c.shapes.current)))
 	}
 	if c.counter == versioned {
 		op = op.If(c.counts())
@@ -173,13 +173,24 @@ func (c *core) checkNames(text string, names map[string]string, refused func(str
 		name := names[placeholder]
 		switch {
 		case !topLevel(text, placeholder):
+			continue
 		case refused != nil && refused(name):
 			return fmt.Errorf("attribute %q is written by the repository", name)
-		case c.shapes.touches(name):
-			return c.ofUpgrade(name)
-		case c.known && !c.stores(name):
-			return c.unknown(name)
 		}
+		if err := c.checkName(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkName reports an attribute that items of the entity, or some of them, do not have.
+func (c *core) checkName(name string) error {
+	switch _, upgraded := c.shapes.touched[name]; {
+	case upgraded:
+		return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet; raise OldestShape after a backfill", name)
+	case c.known && !c.stores(name):
+		return c.unknown(name)
 	}
 	return nil
 }
@@ -188,10 +199,6 @@ func (c *core) checkNames(text string, names map[string]string, refused func(str
 func (c *core) stores(name string) bool {
 	_, field := slices.BinarySearch(c.attributes, name)
 	return field || c.reserved[name] || name == c.schema.TTL
-}
-
-func (c *core) ofUpgrade(name string) error {
-	return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet; raise OldestShape after a backfill", name)
 }
 
 func (c *core) unknown(name string) error {

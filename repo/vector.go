@@ -173,15 +173,12 @@ func (c *core) checkSearch(s table.Search) (whole bool, err error) {
 		return false, fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(x.Attribute))
 	case c.counter == unversioned:
 		return false, fmt.Errorf("%w: %q needs a Version for this, or a Put of what is found would remove the vector; table.SearchVectors takes the View of any entity", errInvalidEntity, c.entity.Type)
-	case c.shapes.touches(x.Partition.Name):
-		return false, fmt.Errorf("%w: Partition: %w", table.ErrInvalid, c.ofUpgrade(x.Partition.Name))
+	case x.Partition.Name != "" && c.checkName(x.Partition.Name) != nil:
+		return false, fmt.Errorf("%w: Partition: %w", table.ErrInvalid, c.checkName(x.Partition.Name))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Filter)) {
-		switch {
-		case c.shapes.touches(name):
-			return false, fmt.Errorf("%w: Filter: %w", table.ErrInvalid, c.ofUpgrade(name))
-		case c.known && !c.stores(name):
-			return false, fmt.Errorf("%w: Filter: %w", table.ErrInvalid, c.unknown(name))
+		if err := c.checkName(name); err != nil {
+			return false, fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
 		}
 	}
 	project := s.Project

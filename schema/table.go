@@ -210,30 +210,24 @@ func (t Table) Validate() error {
 	return listed(t.Name, errInvalid, *p.all)
 }
 
-// keyAttributes returns the attributes that are keys on their own, and those that items have
-// anyway: parts of keys of several attributes, and what searches of vector indexes are for.
-func (t Table) keyAttributes() (keys, parts []Attribute) {
-	keys = []Attribute{{t.PK, t.PKType}, {t.SK, t.SKType}}
+// attributeTypes returns the type of every key attribute of t, and of what searches of
+// vector indexes are for. It adds what is wrong with them: a type that a key cannot have, one
+// attribute with two types.
+func (t Table) attributeTypes(p problems) map[string]types.ScalarAttributeType {
+	keys := []Attribute{{t.PK, t.PKType}, {t.SK, t.SKType}}
+	var parts []Attribute // which items have anyway
 	for _, x := range t.Indexes {
-		partition, sort := x.Keys()
 		if x.composite() {
-			parts = slices.Concat(parts, partition, sort)
+			parts = slices.Concat(parts, x.PKs, x.SKs)
 		} else {
+			partition, sort := x.Keys()
 			keys = slices.Concat(keys, partition, sort)
 		}
 	}
 	for _, x := range t.Vectors {
 		parts = append(parts, x.searched()...)
 	}
-	return keys, parts
-}
-
-// attributeTypes returns the type of every key attribute of t, and of what searches of
-// vector indexes are for. It adds what is wrong with them: a type that a key cannot have, one
-// attribute with two types.
-func (t Table) attributeTypes(p problems) map[string]types.ScalarAttributeType {
 	all := map[string]types.ScalarAttributeType{}
-	keys, parts := t.keyAttributes()
 	for i, a := range slices.Concat(keys, parts) {
 		if a.Name == "" {
 			continue
