@@ -3,7 +3,6 @@ package repo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -161,9 +160,11 @@ func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bo
 		d.begun = true
 		deletions.Go(func() {
 			defer func() { <-slots }()
-			if err := d.delete(ctx, row.Key); err != nil {
-				failed(err)
-				return
+			if !d.o.DryRun {
+				if err := d.delete(ctx, row.Key, true); err != nil {
+					failed(err)
+					return
+				}
 			}
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -174,25 +175,10 @@ func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bo
 	return all, err
 }
 
-// delete deletes the entity that has an item under a key, or the item if it has none.
-func (d *deleting) delete(ctx context.Context, key keys.Key) error {
-	if d.o.DryRun {
-		return nil
-	}
-	if d.counter == unversioned {
-		return d.core.delete(ctx, key)
-	}
-	err := d.deleteLoaded(ctx, key)
-	if errors.Is(err, ErrOrphan) {
-		return d.deleteFound(ctx, "DeleteAll", key, true)
-	}
-	return err
-}
-
 // deleteFound deletes the entity of an item that is under a former key, or is about one there.
 // An item that no entity has is deleted alone, if orphans are to be.
-func (c *core) deleteFound(ctx context.Context, op string, key keys.Key, orphans bool) error {
-	return c.write(ctx, op, key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
+func (c *core) deleteFound(ctx context.Context, key keys.Key, orphans bool) error {
+	return c.write(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		f, err := c.find(ctx, key, nil)
 		if err != nil || f == nil {
 			return nil, nil, err

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -98,18 +99,12 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 			delete(attributes, x.Attribute)
 		}
 	}
-	if err := c.indexKeys(attributes, i, v); err != nil {
-		return item.Made{Err: err}
-	}
-	if err := c.setKey(attributes, key); err != nil {
+	if err := cmp.Or(c.indexKeys(attributes, i, v), c.setKey(attributes, key), c.checkFits(s)); err != nil {
 		return item.Made{Err: err}
 	}
 	attributes[c.schema.Type] = c.typeValue
 	if c.shapes.of(attributes) < c.shapes.current {
 		c.shapes.setShape(attributes)
-	}
-	if err := c.checkFits(s); err != nil {
-		return item.Made{Err: err}
 	}
 	if c.counter != unversioned {
 		c.setStamp(attributes, s, c.shapes.of(attributes))

@@ -125,15 +125,18 @@ func (c *core) named(op string, key keys.Key, err error) error {
 //
 // An entity that is not under its present key yet is found by its former key and by the keys of
 // its copies, not by the present one: bring it over first, see [Repo.Refresh].
-func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error { return r.core.delete(ctx, key) }
+func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
+	return r.core.delete(ctx, key, false)
+}
 
-func (c *core) delete(ctx context.Context, key keys.Key) error {
+// delete is [Repo.Delete]. With orphans, it deletes an item that no entity has, too.
+func (c *core) delete(ctx context.Context, key keys.Key, orphans bool) error {
 	if c.counter == unversioned {
 		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
 	}
 	err := c.deleteLoaded(ctx, key)
-	if errors.Is(err, ErrOrphan) && len(c.entity.FormerKeys) > 0 {
-		return c.deleteFound(ctx, "Delete", key, false)
+	if errors.Is(err, ErrOrphan) && (orphans || len(c.entity.FormerKeys) > 0) {
+		return c.deleteFound(ctx, key, orphans)
 	}
 	return err
 }

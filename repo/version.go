@@ -251,22 +251,19 @@ func (c *core) guard(op table.Op, s stamp) table.Op {
 // It returns what T has for it, or why it does not do.
 func probeVersion(t reflect.Type, attribute string, fromOne bool) (counter, string) {
 	const widest = 1<<53 - 1
-	none := fmt.Sprintf("Version: %v has no string or integer field for attribute %q", t, attribute)
 	_, known := item.Attributes(t)
-	if _, plain := item.Field(t, attribute); known && !plain {
-		return unversioned, none
-	}
-	if keeps(t, attribute, stamp{revision: "probe"}.value()) {
+	_, plain := item.Field(t, attribute)
+	holds := func(s stamp) bool { return (plain || !known) && keeps(t, attribute, s.value()) }
+	switch {
+	case holds(stamp{revision: "probe"}):
 		if fromOne {
 			return revised, "VersionFromOne: goes with an integer version, and the field is a string"
 		}
 		return revised, ""
-	}
-	switch {
-	case keeps(t, attribute, stamp{version: widest}.value()):
+	case holds(stamp{version: widest}):
 		return versioned, ""
-	case !keeps(t, attribute, stamp{version: 7}.value()):
-		return unversioned, none
+	case !holds(stamp{version: 7}):
+		return unversioned, fmt.Sprintf("Version: %v has no string or integer field for attribute %q", t, attribute)
 	case fromOne:
 		return versioned, ""
 	}

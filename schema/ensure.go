@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -100,13 +99,14 @@ func (e *ensuring) run(ctx context.Context) error {
 		case err == nil && slices.ContainsFunc(all, func(d difference) bool { return d.kind == byHand }):
 			return mismatch(e.schema.Name, all)
 		case err == nil:
-			if text(all) != text(pending) {
+			all = inOrder(all)
+			if !slices.EqualFunc(all, pending, func(a, b difference) bool { return a.Difference == b.Difference }) {
 				pause = 0
 				if !bounded {
 					still.Reset(stillTime)
 				}
 			}
-			pending = inOrder(all)
+			pending = all
 			err = e.request(ctx, pending)
 		case pending != nil && ctx.Err() == nil && response.Passes(err):
 			err = nil // An index takes hours: one failed look in between is none.
@@ -154,15 +154,6 @@ func (e *ensuring) lookAgain(ctx context.Context) ([]difference, error) {
 // updating reports whether DynamoDB refuses an UpdateTable.
 func (e *ensuring) updating() bool {
 	return e.have != nil && e.have.TableStatus == types.TableStatusUpdating
-}
-
-// text tells whether two looks have seen the same.
-func text(all []difference) string {
-	var lines strings.Builder
-	for _, d := range inOrder(all) {
-		lines.WriteString(d.Difference + "\n")
-	}
-	return lines.String()
 }
 
 // request sends the requests that DynamoDB can accept now.
