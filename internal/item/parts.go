@@ -145,10 +145,12 @@ func AsStored(value types.AttributeValue) types.AttributeValue {
 // that the parts were taken from.
 func (p Parts) sorted() Parts {
 	if !slices.IsSorted(p.Texts) {
-		p.Texts = slices.Sorted(slices.Values(p.Texts))
+		p.Texts = slices.Clone(p.Texts)
+		slices.Sort(p.Texts)
 	}
 	if !slices.IsSortedFunc(p.Blobs, bytes.Compare) {
-		p.Blobs = slices.SortedFunc(slices.Values(p.Blobs), bytes.Compare)
+		p.Blobs = slices.Clone(p.Blobs)
+		slices.SortFunc(p.Blobs, bytes.Compare)
 	}
 	return p
 }
