@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/agent"
 )
@@ -80,18 +77,14 @@ func (p *program) mcp(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(p.stderr, nil))
 	server, err := agent.New(agent.Options{
 		Client: live.client, Model: model, Entities: entities, Partitions: partitions, Hidden: hidden, Call: call, Session: session,
-		Patience: p.patience, Now: p.now, Log: slog.New(slog.NewTextHandler(p.stderr, nil)), Version: build().Version,
+		Patience: p.patience, Now: p.now, Log: log, Version: build().Version,
 	})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(p.stderr, "Reads %s in %s until standard input ends.\n", oneLine(model.Name), oneLine(live.region))
-	return server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(p.stdin), Writer: keepOpen{p.stdout}})
+	return server.Run(ctx, agent.Transport(p.stdin, p.stdout, log))
 }
-
-// keepOpen is a writer that is not closed.
-type keepOpen struct{ io.Writer }
-
-func (keepOpen) Close() error { return nil }

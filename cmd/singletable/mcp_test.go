@@ -41,6 +41,10 @@ func TestMCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// What is no message does not end the session, on either side.
+	if _, err := io.WriteString(fromClient, "debug: loaded\n"); err != nil {
+		t.Fatal(err)
+	}
 	out, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "list_TX_by_userId", Arguments: map[string]any{"userId": "ana", "limit": 2, "from": "2024-01-29"}})
 	if err != nil {
 		t.Fatal(err)
