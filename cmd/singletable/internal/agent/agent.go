@@ -73,7 +73,7 @@ func New(o Options) (*mcp.Server, error) {
 	closed := false
 	for _, t := range s.tools() {
 		server.AddTool(&mcp.Tool{
-			Name: t.name, Description: t.does, InputSchema: t.inputSchema(), OutputSchema: outputSchema,
+			Name: t.name, Description: t.does, InputSchema: t.inputSchema(),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 		}, s.handler(t))
 	}

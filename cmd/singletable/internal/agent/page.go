@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -129,7 +130,7 @@ func (r *pageReader) show(item table.Item) (fits bool) {
 				short[name] = value
 			}
 		}
-		r.out.Cut, r.stopped = []int{0}, true
+		r.out.Stopped, r.stopped = "the item is larger than the bytes that are left: it has only its type and key", true
 		shown = plain(short)
 		text, _ = json.Marshal(shown) // of texts
 	}
@@ -141,7 +142,7 @@ func (r *pageReader) show(item table.Item) (fits bool) {
 // full reports whether the page has what is wanted, or the budget is used up.
 func (r *pageReader) full() bool {
 	if r.stopped || r.units >= r.left.Units || r.bytes >= r.left.Bytes {
-		r.out.Stopped = "the budget of a call is used up; go on with next"
+		r.out.Stopped = cmp.Or(r.out.Stopped, "the budget of a call is used up; go on with next")
 		return true
 	}
 	return len(r.out.StoredData) >= r.left.Items

@@ -54,21 +54,6 @@ func (t tool) inputSchema() map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// outputSchema is that of a [result].
-var outputSchema = map[string]any{
-	"type": "object",
-	"properties": map[string]any{
-		"notice":      map[string]any{"type": "string", "description": "what the data are"},
-		"storedData":  map[string]any{"type": "array", "items": map[string]any{"type": "object"}, "description": "items, as users have stored them"},
-		"description": map[string]any{"type": "object", "description": "of the table, or of a key"},
-		"next":        map[string]any{"type": "string", "description": "cursor of the next page; missing at the end"},
-		"cut":         map[string]any{"type": "array", "items": map[string]any{"type": "integer"}, "description": "places in storedData, from 0, of items that are larger than what is left of the budget: they have only their type and key"},
-		"stopped":     map[string]any{"type": "string", "description": "why the page is short"},
-		"readUnits":   map[string]any{"type": "number", "description": "what reading the items costs"},
-	},
-	"required": []string{"readUnits"},
-}
-
 // tools returns all tools.
 func (s *server) tools() []tool {
 	all := []tool{
