@@ -30,6 +30,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -73,7 +74,7 @@ func New(o Options) (*mcp.Server, error) {
 	closed := false
 	for _, t := range s.tools() {
 		server.AddTool(&mcp.Tool{
-			Name: t.name, Description: t.does, InputSchema: t.inputSchema(),
+			Name: t.name, Description: escape.Text(t.does, ""), InputSchema: t.inputSchema(),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 		}, s.handler(t))
 	}

@@ -248,13 +248,23 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Text that cannot be seen is escaped, and the values are as stored.
+// Text that cannot be seen is escaped, and the values are as stored. Names in a schema file can
+// come from a table too.
 func TestInvisibleText(t *testing.T) {
 	t.Parallel()
 	o, _ := tenants(t, nil)
-	got := connect(t, o).call(t, "get_item", map[string]any{"pk": "TENANT#acme", "sk": "ORDER#01"})
+	o.Model.Entities[3].Type = "BY\u202e\n\U000e0100"
+	s := connect(t, o)
+	got := s.call(t, "get_item", map[string]any{"pk": "TENANT#acme", "sk": "ORDER#01"})
 	if strings.ContainsAny(got.text, "\u202e\U000e0041") || !strings.HasSuffix(fmt.Sprint(got.StoredData[0]["text"]), "\u202e\U000e0041<b>") {
 		t.Errorf("%q", got.text)
+	}
+	tools, err := s.ListTools(t.Context(), nil)
+	ok(t, err)
+	for _, tool := range tools.Tools {
+		if strings.HasPrefix(tool.Name, "get_BY") && !strings.HasPrefix(tool.Description, `The entity BY\u202e\n\udb40\udd00: reads`) {
+			t.Errorf("%q", tool.Description)
+		}
 	}
 }
 

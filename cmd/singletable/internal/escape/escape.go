@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Text returns the text with every character that is not printable as \n, \t or \uXXXX,
-// and bytes that are not UTF-8 as \xXX. The characters in keep stay as they are. JSON has
+// unseen are characters that count as printable, and are not seen: a text can be hidden in them.
+var unseen = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
+
+// Text returns the text with every character that is not printable, or that nothing shows, as
+// \n, \t or \uXXXX, and bytes that are not UTF-8 as \xXX. The characters in keep stay as they are. JSON has
 // the same value afterwards.
 func Text(text, keep string) string {
 	var b strings.Builder
@@ -19,7 +23,7 @@ func Text(text, keep string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[0])
-		case strconv.IsPrint(r), strings.ContainsRune(keep, r):
+		case strconv.IsPrint(r) && !unicode.In(r, unseen...), strings.ContainsRune(keep, r):
 			b.WriteString(text[:size])
 		case r == '\n':
 			b.WriteString(`\n`)
