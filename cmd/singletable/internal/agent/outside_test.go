@@ -391,3 +391,27 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%.200s", got.text)
 	}
 }
+
+// A binary key can hold a hidden attribute, and no pattern tells.
+func TestBinaryKeysNextToHiddenAttributes(t *testing.T) {
+	t.Parallel()
+	for _, sk := range []string{"", "{missing}", "{bytes}"} {
+		o, _ := tenants(t, func(spec *schema.Table) {
+			spec.Indexes = append(spec.Indexes, schema.Index{Name: "binary", PK: "GSI1PK", SK: "bytes", SKType: types.ScalarAttributeTypeB})
+		})
+		order := &o.Model.Entities[2].Items[0]
+		order.Indexes = map[string]tablemodel.Pattern{"binary": {PK: "STATUS#open", SK: sk}}
+		o.Hidden = []string{"email"}
+		tbl, err := table.New(o.Client, o.Model.Table, nil)
+		ok(t, err)
+		item := table.Item{"bytes": &types.AttributeValueMemberB{Value: []byte("zoe@acme.com")}}
+		for k, v := range map[string]string{"pk": "TENANT#acme", "sk": "ORDER#99", "entityType": "ORDER", "tenant": "acme", "n": "99", "GSI1PK": "STATUS#open"} {
+			item[k] = &types.AttributeValueMemberS{Value: v}
+		}
+		ok(t, tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item)))
+		got := connect(t, o).call(t, "get_ORDER_by_tenant_n", map[string]any{"tenant": "acme", "n": "99"})
+		if len(got.StoredData) != 1 || got.StoredData[0]["GSI1PK"] != "STATUS#open" || got.StoredData[0]["bytes"] != nil {
+			t.Errorf("%q: %s", sk, got.text)
+		}
+	}
+}

@@ -85,7 +85,8 @@ func (s scope) patternsOf(item table.Item, place string) (all []tablemodel.Patte
 
 // makes reports whether a pattern of visible attributes makes the key that an item has.
 func (s scope) makes(pattern string, item table.Item, attribute string) bool {
-	return !s.hides(pattern) && made(pattern, item) == keyText(item[attribute])
+	key := made(pattern, item)
+	return key != "" && !s.hides(pattern) && key == keyText(item[attribute])
 }
 
 // madeBy reports whether a key of an item is made by a pattern.
