@@ -415,3 +415,23 @@ func TestBinaryKeysNextToHiddenAttributes(t *testing.T) {
 		}
 	}
 }
+
+// The bytes of a budget are those of a result, in which text that cannot be seen is longer.
+func TestBytesAreThoseOfTheResult(t *testing.T) {
+	t.Parallel()
+	o, _ := tenants(t, nil)
+	tbl, err := table.New(o.Client, o.Model.Table, nil)
+	ok(t, err)
+	item := table.Item{}
+	for k, v := range map[string]string{"pk": "TENANT#acme", "sk": "ORDER#99", "entityType": "ORDER", "text": strings.Repeat("\u200b", 1000)} {
+		item[k] = &types.AttributeValueMemberS{Value: v}
+	}
+	ok(t, tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item)))
+	for bytes, whole := range map[int]bool{5000: false, 7000: true} {
+		o.Call.Bytes = bytes
+		got := connect(t, o).call(t, "get_item", map[string]any{"pk": "TENANT#acme", "sk": "ORDER#99"})
+		if len(got.StoredData) != 1 || got.StoredData[0]["text"] != nil != whole || whole != (got.Stopped == "") {
+			t.Errorf("%d bytes: %.300s", bytes, got.text)
+		}
+	}
+}

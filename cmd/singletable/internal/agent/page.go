@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -118,25 +119,26 @@ func (r *pageReader) positionOf(row table.Row[table.Item]) (table.Item, error) {
 func (r *pageReader) show(item table.Item) (fits bool) {
 	visible := r.s.scope.visible(item)
 	shown := plain(visible)
-	text, err := json.Marshal(shown)
-	switch {
-	case err == nil && r.bytes+len(text) <= r.left.Bytes:
-	case len(r.out.StoredData) > 0:
-		return false
-	default:
-		short := table.Item{}
-		for _, name := range []string{r.s.scope.typeName, r.s.model.PK, r.s.model.SK} {
-			if value := visible[name]; value != nil {
-				short[name] = value
-			}
+	bytes := sizeOf(shown)
+	if r.bytes+bytes > r.left.Bytes {
+		if len(r.out.StoredData) > 0 {
+			return false
 		}
+		maps.DeleteFunc(shown, func(name string, _ any) bool {
+			return !slices.Contains([]string{r.s.scope.typeName, r.s.model.PK, r.s.model.SK}, name)
+		})
 		r.out.Stopped, r.stopped = "the item is larger than the bytes that are left: it has only its type and key", true
-		shown = plain(short)
-		text, _ = json.Marshal(shown) // of texts
+		bytes = sizeOf(shown)
 	}
 	r.out.StoredData = append(r.out.StoredData, shown)
-	r.bytes, r.size = r.bytes+len(text), r.size+visible.Size()
+	r.bytes, r.size = r.bytes+bytes, r.size+visible.Size()
 	return true
+}
+
+// sizeOf returns how many bytes an item has in a result.
+func sizeOf(shown map[string]any) int {
+	text, _ := json.Marshal(shown) // of an item, which has a form in JSON
+	return len(escape.Text(string(text), ""))
 }
 
 // full reports whether the page has what is wanted, or the budget is used up.
