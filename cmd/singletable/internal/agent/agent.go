@@ -92,19 +92,19 @@ type server struct {
 	patience time.Duration
 	// turn is held by the call that runs, and guards the rest.
 	turn    chan struct{}
-	spent   meter
+	left    Budget // of the session
 	cursors cursors
 }
 
 func newServer(o Options) (*server, error) {
 	spec := o.Model.WithDefaults()
-	t, err := table.New(readClient{o.Client}, spec, &table.Options{Now: o.Now, MaxRounds: 1})
+	t, err := table.New(readClient{of: o.Client}, spec, &table.Options{Now: o.Now, MaxRounds: 1})
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
 		model: tablemodel.Model{Table: spec}, table: t, call: o.Call, log: o.Log, patience: cmp.Or(o.Patience, 30*time.Second),
-		turn: make(chan struct{}, 1), spent: meter{most: o.Session},
+		turn: make(chan struct{}, 1), left: o.Session, cursors: cursors{},
 		scope: scope{typeName: spec.Type, partitions: o.Partitions, hidden: o.Hidden},
 	}
 	if slices.Contains(o.Hidden, "") || slices.Contains(o.Partitions, "") {

@@ -23,10 +23,6 @@ const batch = 25
 // the call is used up. The first request is for one item, and the others are for as many of
 // the mean size as the budget has room for: they go over its units if items are larger.
 func (s *server) page(ctx context.Context, of asked, q table.Query, a arguments) (result, error) {
-	left, err := s.spent.left()
-	if err != nil {
-		return result{}, err
-	}
 	q.Descending, q.Limit = a["newest_first"] == "true", 1
 	list := fmt.Sprintf("%q %q %q %q %t", of.entity, q.Index, q.PK, []keys.SK{q.Range.Prefix, q.Range.From, q.Range.To}, q.Descending)
 	after, ok := s.cursors.get(a["cursor"], list)
@@ -36,7 +32,7 @@ func (s *server) page(ctx context.Context, of asked, q table.Query, a arguments)
 	case s.isPartitionOfTable(q.Index) && !s.scope.admitsPartition(q.PK):
 		return s.nothing(), nil
 	}
-	r := pageReader{s: s, left: left.least(s.call), of: of, index: q.Index}
+	r := pageReader{s: s, left: s.left.least(s.call), of: of, index: q.Index}
 	if limit, err := strconv.Atoi(a["limit"]); err == nil {
 		r.left.Items = min(r.left.Items, limit)
 	}
@@ -150,4 +146,4 @@ func (r *pageReader) full() bool {
 	return len(r.out.StoredData) >= r.left.Items
 }
 
-func (r *pageReader) spend() { r.s.spent.spend(r.units, len(r.out.StoredData), r.bytes) }
+func (r *pageReader) spend() { r.s.left = r.s.left.less(r.units, len(r.out.StoredData), r.bytes) }

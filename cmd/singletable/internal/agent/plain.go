@@ -31,19 +31,23 @@ func plainValue(value types.AttributeValue) any {
 	case *types.AttributeValueMemberSS:
 		return v.Value
 	case *types.AttributeValueMemberNS:
-		return numbers(v.Value)
+		return list(v.Value, number)
 	case *types.AttributeValueMemberBS:
 		return v.Value
 	case *types.AttributeValueMemberL:
-		list := make([]any, len(v.Value))
-		for i, e := range v.Value {
-			list[i] = plainValue(e)
-		}
-		return list
+		return list(v.Value, plainValue)
 	case *types.AttributeValueMemberM:
 		return plain(v.Value)
 	}
 	return nil
+}
+
+func list[T any](values []T, plain func(T) any) []any {
+	all := make([]any, len(values))
+	for i, value := range values {
+		all[i] = plain(value)
+	}
+	return all
 }
 
 // number returns a number, or its text if it has more digits than programs keep that read a
@@ -54,12 +58,4 @@ func number(text string) any {
 		return json.Number(text)
 	}
 	return text
-}
-
-func numbers(set []string) []any {
-	all := make([]any, len(set))
-	for i, n := range set {
-		all[i] = number(n)
-	}
-	return all
 }

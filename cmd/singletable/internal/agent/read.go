@@ -81,10 +81,13 @@ func (s *server) run(ctx context.Context, t tool, raw json.RawMessage) (result, 
 	case <-ctx.Done():
 		return result{}, plainError(ctx.Err())
 	}
+	if s.left.spent() {
+		return result{}, errSpent
+	}
 	out, err := t.run(ctx, a)
 	if err != nil {
 		if ctx.Err() != nil { // what it has consumed is not known
-			s.spent.spend(s.call.Units, 0, 0)
+			s.left.Units -= s.call.Units
 		}
 		return result{}, plainError(err)
 	}
@@ -223,14 +226,10 @@ func isNumber(text string) bool { return text != "" && strings.Trim(text, "01234
 
 // get reads an item. One that is out of the scope is as one that is missing.
 func (s *server) get(ctx context.Context, key keys.Key, of asked) (result, error) {
-	left, err := s.spent.left()
-	if err != nil {
-		return result{}, err
-	}
 	if !s.scope.admitsPartition(key.PK) {
 		return s.nothing(), nil
 	}
-	r := pageReader{s: s, left: left.least(s.call), of: of}
+	r := pageReader{s: s, left: s.left.least(s.call), of: of}
 	ctx = table.WithObserver(ctx, func(_ context.Context, e table.Event) { r.units += e.Capacity })
 	item, err := table.Get[table.Item](ctx, s.table, key)
 	if err == nil && s.has(of, item) {
@@ -247,7 +246,7 @@ func (s *server) get(ctx context.Context, key keys.Key, of asked) (result, error
 // nothing is the result for a partition of the table that is out of the scope. It is not read:
 // what a read costs, and how long it takes, would tell what is there.
 func (s *server) nothing() result {
-	s.spent.spend(unitsOf(0), 0, 0)
+	s.left.Units -= unitsOf(0)
 	return result{ReadUnits: unitsOf(0)}
 }
 
