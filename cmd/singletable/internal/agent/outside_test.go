@@ -214,6 +214,27 @@ func TestIndexesWithoutTypeOrExpiry(t *testing.T) {
 	if got := s.call(t, "list_items", map[string]any{"pk": "STATUS#open", "index": "GSI1"}); !got.failed {
 		t.Error(got.text)
 	}
+	if got := s.call(t, "describe_table", nil); got.Description["indexes"] != nil {
+		t.Error(got.text)
+	}
+}
+
+// A binary key is no text: a table with one is listed by its indexes.
+func TestBinaryKeysOfTheTable(t *testing.T) {
+	t.Parallel()
+	for indexes, want := range map[int][]string{0: {"describe_table"}, 1: {"describe_table", "list_items"}} {
+		o, _ := tenants(t, nil)
+		o.Model.SimpleKey, o.Model.PK, o.Model.SK, o.Model.PKType = true, "bytes", "", types.ScalarAttributeTypeB
+		o.Model.Indexes = o.Model.Indexes[:indexes]
+		o.Model.Entities = []tablemodel.Entity{{Type: "ORDER", Items: []tablemodel.Pattern{{PK: "{1}"}}}}
+		s := connect(t, o)
+		if names := s.names(t); !slices.Equal(names, want) {
+			t.Errorf("%q, want %q", names, want)
+		}
+		if got := s.call(t, "list_items", map[string]any{"pk": "STATUS#open"}); !got.failed {
+			t.Error(got.text)
+		}
+	}
 }
 
 // A call ends, and says why.
@@ -382,13 +403,36 @@ func TestPagesHaveWholeItems(t *testing.T) {
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	o, _ := tenants(t, nil)
-	o.Model.Entities[2].Items = []tablemodel.Pattern{{PK: "TENANT#{tenant}", SK: "ORDER#{n:2}"}}
-	s := connect(t, o)
-	if got := s.call(t, "list_ORDER_by_tenant", map[string]any{"tenant": "acme", "from": "5", "to": "9"}); len(got.StoredData) != 5 {
-		t.Errorf("%d items: %.200s", len(got.StoredData), got.text)
+	tbl, err := table.New(o.Client, o.Model.Table, nil)
+	ok(t, err)
+	for _, day := range []string{"01", "02", "03"} {
+		item := table.Item{}
+		for k, v := range map[string]string{"pk": "AT#acme", "sk": "AT#2024-01-" + day + "T00:00:00.000Z", "entityType": "BY"} {
+			item[k] = &types.AttributeValueMemberS{Value: v}
+		}
+		ok(t, tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item)))
 	}
-	if got := s.call(t, "list_ORDER_by_tenant", map[string]any{"tenant": "acme", "from": "x"}); !got.failed || !strings.Contains(got.text, "no whole number") {
-		t.Errorf("%.200s", got.text)
+	for _, c := range []struct {
+		pattern  tablemodel.Pattern
+		from, to string
+		want     int // -1 for an error
+	}{
+		{tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "ORDER#{n:2}"}, "5", "9", 5},
+		{tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "ORDER#{n:2}"}, "x", "", -1},
+		{tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "ORDER#{n}"}, "1", "1", 10},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "2024-01-02", "", 2},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "2024-01-02T01:00:00+01:00", "2024-01-02T00:00:00Z", 1},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time-ms}"}, "2024-01-02", "2024-01", 2},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time-ms}"}, "2024-01-02T01:00:00+01:00", "2024-01-02T00:00:00Z", 1},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time-ms}"}, "1704153600000", "1704153600000", 1},
+	} {
+		o := o
+		kind := map[bool]string{true: "BY", false: "ORDER"}[strings.HasPrefix(c.pattern.PK, "AT")]
+		o.Model.Entities = []tablemodel.Entity{{Type: kind, Items: []tablemodel.Pattern{c.pattern}}}
+		got := connect(t, o).call(t, "list_"+kind+"_by_tenant", map[string]any{"tenant": "acme", "from": c.from, "to": c.to, "limit": 1e18})
+		if got.failed != (c.want < 0) || len(got.StoredData) != max(c.want, 0) {
+			t.Errorf("%v from %q to %q: %d items, want %d: %.200s", c.pattern, c.from, c.to, len(got.StoredData), c.want, got.text)
+		}
 	}
 }
 

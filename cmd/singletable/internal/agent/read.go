@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -114,8 +115,8 @@ func (t tool) check(raw json.RawMessage) (arguments, error) {
 		text, isText := value.(string)
 		number, isNumber := value.(float64)
 		switch {
-		case in.number && isNumber && number == math.Trunc(number) && number >= 1 && number <= 1e6:
-			a[name] = strconv.Itoa(int(number))
+		case in.number && isNumber && number == math.Trunc(number) && number >= 1:
+			a[name] = strconv.Itoa(int(math.Min(number, 1e6)))
 		case !in.number && isText && len(text) <= maxArgument && (in.choices == nil || slices.Contains(in.choices, text)):
 			a[name] = text
 		default:
@@ -199,18 +200,21 @@ func (s *server) has(of asked, item table.Item) bool {
 	return kind == of.entity && (len(s.scope.hidden) == 0 || madeBy(of.pattern, item, s.table.KeyOf(of.index, item)))
 }
 
-// keyOf makes a key of the attributes of its pattern.
+// keyOf makes a key of the attributes of its pattern. A time is a text, or the number of the
+// attribute.
 func keyOf(p tablemodel.Pattern, a arguments) (keys.Key, error) {
 	item := table.Item{}
-	for _, segment := range slices.Concat(segments(p.PK), segments(p.SK)) {
-		name, is := attribute(segment)
+	for segment := range strings.SplitSeq(p.PK+"#"+p.SK, "#") {
+		name, form, is := attribute(segment)
 		if !is {
 			continue
 		}
 		text := a[argumentOf(name)]
+		if at, err := time.Parse(time.RFC3339, text); err == nil && form == "time-ms" {
+			text = strconv.FormatInt(at.UnixMilli(), 10)
+		}
 		item[name] = &types.AttributeValueMemberS{Value: text}
-		_, form, formed := strings.Cut(strings.Trim(segment, "{}"), ":")
-		if formed && (form != "time" || isNumber(text)) {
+		if form != "" && (form != "time" || isNumber(text)) {
 			item[name] = &types.AttributeValueMemberN{Value: text}
 		}
 	}
@@ -220,8 +224,6 @@ func keyOf(p tablemodel.Pattern, a arguments) (keys.Key, error) {
 	}
 	return all[0], nil
 }
-
-func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // get reads an item. One that is out of the scope is as one that is missing.
 func (s *server) get(ctx context.Context, key keys.Key, of asked) (result, error) {
@@ -249,32 +251,23 @@ func (s *server) nothing() result {
 	return result{ReadUnits: unitsOf(0)}
 }
 
-// prefix returns the constant segments with which the sort keys begin.
-func (of asked) prefix() (text string) {
-	all := segments(of.pattern.SK)
+// begin returns the constant segments with which the sort keys begin, and the segment behind
+// them, if it is an attribute.
+func (of asked) begin() (prefix, segment string) {
+	all := strings.Split(of.pattern.SK, "#")
 	for i, segment := range all {
-		if _, is := attribute(segment); is {
-			return text
-		}
-		text += constant(segment)
-		if i < len(all)-1 {
-			text += "#"
-		}
-	}
-	return text
-}
-
-// ranged returns the attribute behind the prefix, if it is one, and its segment.
-func (of asked) ranged() (name, segment string) {
-	for _, segment := range segments(of.pattern.SK) {
-		if name, is := attribute(segment); is {
+		if name, _, is := attribute(segment); is {
 			if isNumber(name) {
-				return "", ""
+				segment = ""
 			}
-			return name, segment
+			return prefix, segment
+		}
+		prefix += strings.NewReplacer("{{", "{", "}}", "}").Replace(segment)
+		if i < len(all)-1 {
+			prefix += "#"
 		}
 	}
-	return "", ""
+	return prefix, ""
 }
 
 func (s *server) list(ctx context.Context, of asked, a arguments) (result, error) {
@@ -282,51 +275,35 @@ func (s *server) list(ctx context.Context, of asked, a arguments) (result, error
 	if err != nil {
 		return result{}, err
 	}
-	prefix := of.prefix()
+	prefix, segment := of.begin()
 	q := table.Query{Index: of.index, PK: key.PK, Range: keys.Range{Prefix: keys.SK(prefix)}}
-	from, err := of.bound(a["from"])
-	to, errTo := of.bound(a["to"])
+	from, err := bound(segment, a["from"])
+	to, errTo := bound(segment, a["to"])
 	if err = cmp.Or(err, errTo); err != nil {
 		return result{}, err
 	}
 	if from != "" || to != "" {
-		q.Range = keys.Range{From: keys.SK(prefix + from), To: keys.SK(prefix + to + "\U0010FFFF")}
-		if q.Range.From == "" {
-			q.Range.From = " "
-		}
+		q.Range = keys.Range{From: keys.SK(cmp.Or(prefix+from, " ")), To: keys.SK(prefix + to + "\U0010FFFF")}
 	}
 	return s.page(ctx, of, q, a)
 }
 
-// bound returns a bound of the segment behind the prefix, as it is in a key. It is of one
-// segment: one that went on in the next would tell where that begins. A text can be the
-// beginning of one, and so can a time.
-func (of asked) bound(text string) (string, error) {
+// bound returns a bound of a segment as it is in a key. It is of one segment: one that went on
+// in the next would tell where that begins. A text can be the beginning of one, and so can a
+// time.
+func bound(segment, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	name, segment := of.ranged()
+	name, form, _ := attribute(segment)
 	key, err := keyOf(tablemodel.Pattern{PK: segment}, arguments{argumentOf(name): text})
-	if err == nil {
+	switch {
+	case err == nil:
 		return string(key.PK), nil
+	case form == "" || strings.HasPrefix(form, "time"):
+		return keys.Str(text).String(), nil
 	}
-	if _, form, formed := strings.Cut(strings.Trim(segment, "{}"), ":"); formed && form != "time" {
-		return "", fmt.Errorf("%w from or to: is no whole number", errArgument)
-	}
-	return escaped(text), nil
-}
-
-// escaped returns a text as it is in a key. See [keys.Str].
-func escaped(text string) string {
-	var b strings.Builder
-	for i := range len(text) {
-		if text[i] <= '%' {
-			fmt.Fprintf(&b, "%%%02X", text[i])
-		} else {
-			b.WriteByte(text[i])
-		}
-	}
-	return b.String()
+	return "", fmt.Errorf("%w from or to: is no whole number", errArgument)
 }
 
 func (s *server) listItems(ctx context.Context, a arguments) (result, error) {
@@ -348,13 +325,11 @@ func (s *server) describe(context.Context, arguments) (result, error) {
 		}
 		entities = append(entities, map[string]any{"type": e.Type, "keys": items})
 	}
+	places := s.places()
 	for _, x := range s.model.Indexes {
-		partition, sort := x.Keys()
-		names := make([]string, 0, len(partition)+len(sort))
-		for _, a := range slices.Concat(partition, sort) {
-			names = append(names, a.Name)
+		if _, ok := places[x.Name]; ok {
+			indexes = append(indexes, map[string]any{"name": x.Name, "keys": []string{x.PK, x.SK}})
 		}
-		indexes = append(indexes, map[string]any{"name": x.Name, "keys": names})
 	}
 	return result{Description: map[string]any{
 		"table": s.model.Name, "partitionKey": s.model.PK, "sortKey": s.model.SK, "typeAttribute": s.scope.typeName,

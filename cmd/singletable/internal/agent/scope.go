@@ -119,38 +119,26 @@ func keyText(value types.AttributeValue) string {
 // hides reports whether a pattern has an attribute that is hidden, or text that could be of
 // one: {1} is text that is no attribute as it is, such as a name in small letters.
 func (s scope) hides(pattern string) bool {
-	return len(s.hidden) > 0 && slices.ContainsFunc(placeholders(pattern), func(name string) bool {
-		return isNumber(name) || slices.Contains(s.hidden, name)
-	})
+	return slices.ContainsFunc(placeholders(pattern), func(name string) bool { return isNumber(name) || slices.Contains(s.hidden, name) })
 }
 
 // placeholders returns the attributes of a pattern, in their order.
 func placeholders(pattern string) (names []string) {
-	for _, segment := range segments(pattern) {
-		if name, is := attribute(segment); is {
+	for segment := range strings.SplitSeq(pattern, "#") {
+		if name, _, is := attribute(segment); is {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-func segments(pattern string) []string {
-	if pattern == "" {
-		return nil
-	}
-	return strings.Split(pattern, "#")
-}
-
-// attribute returns the name in a segment {name} or {name:form}.
-func attribute(segment string) (name string, is bool) {
+// attribute returns what is in a segment {name} or {name:form}.
+func attribute(segment string) (name, form string, is bool) {
 	if !strings.HasPrefix(segment, "{") || strings.HasPrefix(segment, "{{") {
-		return "", false
+		return "", "", false
 	}
-	name, _, _ = strings.Cut(strings.Trim(segment, "{}"), ":")
-	return name, true
+	name, form, _ = strings.Cut(strings.Trim(segment, "{}"), ":")
+	return name, form, true
 }
 
-// constant returns the text of a segment that is no attribute.
-func constant(segment string) string {
-	return strings.NewReplacer("{{", "{", "}}", "}").Replace(segment)
-}
+func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

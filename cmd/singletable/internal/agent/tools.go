@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,7 +71,7 @@ func (s *server) tools() []tool {
 	}
 	taken := map[string]bool{}
 	for i := range all {
-		begin := shortened(all[i].name)
+		begin := all[i].name[:min(len(all[i].name), 58)] // of 64 characters that clients allow
 		name := begin
 		for n := 2; taken[name]; n++ {
 			name = fmt.Sprintf("%s_%d", begin, n)
@@ -81,42 +81,36 @@ func (s *server) tools() []tool {
 	return all
 }
 
-// keyTools are the tools for keys as they are stored. Binary keys are no text.
+// keyTools are the tools for keys as they are stored.
 func (s *server) keyTools() (all []tool) {
-	places := s.places()
-	if _, ok := places[""]; ok {
-		all = append(all, tool{"get_item", "Reads one item by its key in the table.", s.keyInputs(), s.getItem})
+	inputs := []input{{name: "pk", does: "partition key, as it is stored", required: true}}
+	places := slices.Sorted(maps.Keys(s.places()))
+	if slices.Contains(places, "") {
+		one := inputs
+		if !s.model.SimpleKey {
+			one = append(one, input{name: "sk", does: "sort key, as it is stored", required: true})
+		}
+		all = append(all, tool{"get_item", "Reads one item by its key in the table.", one, s.getItem})
 	}
-	indexes := slices.DeleteFunc(slices.Sorted(maps.Keys(places)), func(name string) bool { return name == "" })
-	var index []input
-	if len(indexes) > 0 {
-		index = []input{{name: "index", does: "name of the index; the table itself by default", choices: indexes}}
+	if indexes := slices.DeleteFunc(slices.Clone(places), func(name string) bool { return name == "" }); len(indexes) > 0 {
+		inputs = append(inputs, input{
+			name: "index", does: "name of the index; the table itself by default", choices: indexes, required: len(indexes) == len(places),
+		})
 	}
-	return append(all, tool{
-		"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.", slices.Concat(index, []input{
-			{name: "pk", does: "partition key, as it is stored", required: true},
-			{name: "sk_begins_with", does: "how the sort keys begin, if they are texts"},
-		}, pageInputs()), s.listItems,
-	})
-}
-
-// shortened bounds the name of a tool; clients allow 64 characters, and it may get a number.
-func shortened(name string) string { return name[:min(len(name), 58)] }
-
-func pageInputs() []input {
-	return []input{
-		{name: "newest_first", does: "the greatest sort key first", choices: []string{"true", "false"}},
-		{name: "limit", does: "how many items at most", number: true},
-		{name: "cursor", does: "the next of an earlier page of the same list"},
-	}
-}
-
-func (s *server) keyInputs() []input {
-	all := []input{{name: "pk", does: "partition key, as it is stored", required: true}}
-	if !s.model.SimpleKey {
-		all = append(all, input{name: "sk", does: "sort key, as it is stored", required: true})
+	if len(places) > 0 {
+		inputs = append(inputs, input{name: "sk_begins_with", does: "how the sort keys begin, if they are texts"})
+		all = append(all, tool{
+			"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.",
+			append(inputs, pageInputs...), s.listItems,
+		})
 	}
 	return all
+}
+
+var pageInputs = []input{
+	{name: "newest_first", does: "the greatest sort key first", choices: []string{"true", "false"}},
+	{name: "limit", does: "how many items at most", number: true},
+	{name: "cursor", does: "the next of an earlier page of the same list"},
 }
 
 // places returns where lists are read: the table under "", and indexes by their names, with
@@ -149,18 +143,22 @@ func (s *server) places() map[string]types.ScalarAttributeType {
 // attributes of its key, and one for each partition that lists it. Text that varies and is no
 // attribute cannot be asked for, and what is hidden neither.
 func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) (all []tool) {
-	proof := ""
+	of, proof := "The entity "+e.Type, ""
+	if n > 0 {
+		of += ", by a copy"
+	}
 	if len(s.scope.hidden) > 0 { // see [server.has]
 		proof = " It finds items that have all attributes of the key."
 	}
-	if s.askable(p.PK) && s.askable(p.SK) {
-		of := "The entity " + e.Type
-		if n > 0 {
-			of += ", by a copy"
+	if !s.scope.hides(p.PK) && !s.scope.hides(p.SK) {
+		names := placeholders(p.PK)
+		for _, name := range placeholders(p.SK) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
-		names := inOrder(placeholders(p.PK), placeholders(p.SK))
 		all = append(all, tool{
-			"get_" + word(e.Type) + by(names), fmt.Sprintf("%s: reads the item under %s.%s", of, shown(p), proof), attributeInputs(names),
+			toolName("get", e.Type, names, ""), fmt.Sprintf("%s: reads the item under %s.%s", of, shown(p), proof), attributeInputs(names),
 			func(ctx context.Context, a arguments) (result, error) {
 				return s.getBy(ctx, asked{entity: e.Type, pattern: p}, a)
 			},
@@ -171,42 +169,30 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 	places := s.places()
 	for _, index := range slices.Sorted(maps.Keys(patterns)) {
 		l := asked{entity: e.Type, index: index, pattern: patterns[index]}
-		sort, ok := places[index]
-		if !ok || !s.askable(l.pattern.PK) || !s.provable(l.pattern.SK) || l.pattern.SK == "" || len(placeholders(l.pattern.SK)) == 0 && index == "" {
-			continue
+		names, sorted := placeholders(l.pattern.PK), placeholders(l.pattern.SK)
+		switch sort, ok := places[index]; {
+		case !ok, s.scope.hides(l.pattern.PK), l.pattern.SK == "", len(sorted) == 0 && index == "":
+		case len(s.scope.hidden) > 0 && slices.ContainsFunc(sorted, isNumber): // it cannot be seen that a key is of it
+		default:
+			inputs := attributeInputs(names)
+			if _, segment := l.begin(); segment != "" && sort == types.ScalarAttributeTypeS && !s.scope.hides(segment) {
+				first, _, _ := attribute(segment)
+				inputs = append(inputs,
+					input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
+					input{name: "to", does: "greatest " + first + ", or how it begins"})
+			}
+			where := "the table"
+			if index != "" {
+				where = "index " + index
+			}
+			all = append(all, tool{
+				toolName("list", e.Type, names, index), fmt.Sprintf("The entity %s: lists those under %s, in %s.%s", e.Type, shown(l.pattern), where, proof),
+				append(inputs, pageInputs...),
+				func(ctx context.Context, a arguments) (result, error) { return s.list(ctx, l, a) },
+			})
 		}
-		names := placeholders(l.pattern.PK)
-		where := "the table"
-		if index != "" {
-			where = "index " + index
-		}
-		inputs := attributeInputs(names)
-		if first, _ := l.ranged(); first != "" && sort == types.ScalarAttributeTypeS && !slices.Contains(s.scope.hidden, first) {
-			inputs = append(inputs,
-				input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
-				input{name: "to", does: "greatest " + first + ", or how it begins"})
-		}
-		all = append(all, tool{
-			"list_" + word(e.Type) + by(names) + inIndex(index), fmt.Sprintf("The entity %s: lists those under %s, in %s.%s", e.Type, shown(l.pattern), where, proof),
-			slices.Concat(inputs, pageInputs()),
-			func(ctx context.Context, a arguments) (result, error) { return s.list(ctx, l, a) },
-		})
 	}
 	return all
-}
-
-// askable reports whether every segment of a pattern is a constant, or an attribute that is
-// shown.
-func (s *server) askable(pattern string) bool {
-	return !s.scope.hides(pattern) && !slices.ContainsFunc(placeholders(pattern), func(name string) bool {
-		return strings.Trim(name, "0123456789") == ""
-	})
-}
-
-// provable reports whether it can be seen that a key is of a pattern, which matters with a
-// hidden attribute: see [server.has].
-func (s *server) provable(pattern string) bool {
-	return len(s.scope.hidden) == 0 || !slices.ContainsFunc(placeholders(pattern), isNumber)
 }
 
 func attributeInputs(names []string) (all []input) {
@@ -224,43 +210,18 @@ func argumentOf(attribute string) string {
 	return attribute
 }
 
-// inOrder returns the names, each once.
-func inOrder(lists ...[]string) (all []string) {
-	for _, name := range slices.Concat(lists...) {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
 func shown(p tablemodel.Pattern) string { return strings.TrimSuffix(p.PK+" / "+p.SK, " / ") }
 
-func by(names []string) string {
-	if len(names) == 0 {
-		return ""
+// toolName returns the name of a tool, in the characters that names of tools have.
+func toolName(does, entity string, by []string, index string) string {
+	name := does + "_" + entity
+	if len(by) > 0 {
+		name += "_by_" + strings.Join(by, "_")
 	}
-	words := make([]string, len(names))
-	for i, name := range names {
-		words[i] = word(name)
+	if index != "" {
+		name += "_in_" + index
 	}
-	return "_by_" + strings.Join(words, "_")
+	return notInNames.ReplaceAllString(name, "_")
 }
 
-func inIndex(name string) string {
-	if name == "" {
-		return ""
-	}
-	return "_in_" + word(name)
-}
-
-// word returns a name in the characters that names of tools have.
-func word(name string) string {
-	return cmp.Or(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			return r
-		}
-		return '_'
-	}, name), "_")
-}
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9]`)
