@@ -364,6 +364,22 @@ func TestReadsThatAreCutOffCount(t *testing.T) {
 	}
 }
 
+// A call that ends before it reads anything counts nothing.
+func TestCallsThatDoNotReadCountNothing(t *testing.T) {
+	t.Parallel()
+	o, faults := tenants(t, nil)
+	o.Patience, o.Call.Units, o.Session.Units = 1, 5, 9
+	s := connect(t, o)
+	for range 20 {
+		if got := s.call(t, "get_item", map[string]any{"pk": "TENANT#acme", "sk": "x"}); !got.failed || !strings.Contains(got.text, "took too long") {
+			t.Fatal(got.text)
+		}
+	}
+	if n := len(faults.Requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 // An item that a page has no room for is on the next one, whole.
 func TestPagesHaveWholeItems(t *testing.T) {
 	t.Parallel()

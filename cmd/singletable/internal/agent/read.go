@@ -79,7 +79,9 @@ func (s *server) run(ctx context.Context, t tool, raw json.RawMessage) (result, 
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return result{}, plainError(ctx.Err())
+	}
+	if err := ctx.Err(); err != nil {
+		return result{}, plainError(err)
 	}
 	if s.left.spent() {
 		return result{}, errSpent
