@@ -5,15 +5,15 @@
 //
 // # Reading the code
 //
-//	agent.go    what a server is given
-//	client.go   the two reads
-//	scope.go    what of an item is shown
-//	budget.go   what a call and a session may take
-//	cursor.go   where a list goes on
-//	plain.go    items as JSON
-//	tools.go    the tools, and what they are given
-//	read.go     what they do
-//	page.go     a list, page by page
+//	agent.go      what a server is given
+//	client.go     the two reads
+//	scope.go      what of an item is shown
+//	budget.go     what a call and a session may take
+//	cursor.go     where a list goes on
+//	plain.go      items as JSON
+//	tools.go      the tools, and what they are given
+//	read.go       what they do
+//	page.go       a list, page by page
 //	transport.go  messages on standard input and output
 package agent
 
