@@ -65,7 +65,7 @@ func (r *messageReader) line() (line []byte, err error) {
 	}
 }
 
-// isMessage reports whether a line is a message. A batch is none: the protocol has had none
+// isMessage reports whether a line is a message. A batch is not one: the protocol has had none
 // since its version 2025-06-18.
 func isMessage(line []byte) bool {
 	_, err := jsonrpc.DecodeMessage(line) // which does not look behind the message
