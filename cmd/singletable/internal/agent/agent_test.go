@@ -158,7 +158,7 @@ func TestEachTool(t *testing.T) {
 		required := slices.Sorted(maps.Keys(input["properties"].(map[string]any)))
 		required = slices.DeleteFunc(required, func(name string) bool { return !slices.Contains(input["required"].([]any), any(name)) })
 		switch tool.Name {
-		case "describe_table", "get_item", "list_items":
+		case "describe_table", "explain_key", "get_item", "list_items":
 			continue
 		}
 		best := 0
@@ -191,6 +191,10 @@ func TestEachTool(t *testing.T) {
 		t.Errorf("%d tools of patterns find something", found)
 	}
 	if got := s.call(t, "describe_table", nil); got.failed || len(got.Description["entities"].([]any)) != len(o.Model.Entities) {
+		t.Error(got.text)
+	}
+	got := s.call(t, "explain_key", map[string]any{"pk": "ORDER#o-1", "sk": "METADATA"})
+	if got.failed || fmt.Sprint(got.Description["entities"]) != "[ORDER]" {
 		t.Error(got.text)
 	}
 }
@@ -340,7 +344,7 @@ func testScope(t *testing.T, hidden []string) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(all []string) string { return all[random.IntN(len(all))] }
-	names := []string{"get_item", "list_items", "describe_table", "get_USER_by_userId", "put_item", ""}
+	names := []string{"get_item", "list_items", "explain_key", "describe_table", "get_USER_by_userId", "put_item", ""}
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
@@ -371,6 +375,9 @@ func testScope(t *testing.T, hidden []string) {
 		}
 		got := s.call(t, pick(names), arguments)
 		found += len(got.StoredData)
+		if got.Description["key"] != nil { // explain_key has what it was given, and the entities
+			got.text = fmt.Sprint(got.Description["entities"])
+		}
 		for secret := range secrets {
 			if strings.Contains(got.text, secret) {
 				t.Fatalf("%v: %q is in %s", arguments, secret, got.text)

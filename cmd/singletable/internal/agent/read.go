@@ -336,7 +336,45 @@ func (s *server) describe(context.Context, arguments) (result, error) {
 	return result{Description: map[string]any{
 		"table": s.model.Name, "partitionKey": s.model.PK, "sortKey": s.model.SK, "typeAttribute": s.scope.typeName,
 		"entities": entities, "indexes": indexes,
-		"keyPatterns": "{name} is an attribute, {n:4} a number of four digits, {at:time} a time, {1} a text that is no attribute; all else is constant. In a key, what is before & in ASCII is written as %20 is for a space",
+		"keyPatterns": "{name} is an attribute, {n:4} a number of four digits, {at:time} a time, {1} a text that is no attribute; all else is constant",
 		"oneCall":     map[string]any{"items": s.call.Items, "readUnits": s.call.Units, "bytes": s.call.Bytes},
 	}}, nil
+}
+
+func (s *server) explain(_ context.Context, a arguments) (result, error) {
+	var parts []map[string]any
+	for _, name := range []string{"pk", "sk"} {
+		if a[name] == "" {
+			continue
+		}
+		var all []map[string]any
+		for _, stored := range strings.Split(a[name], "#") {
+			one := map[string]any{"stored": stored}
+			if texts, err := keys.Parse(stored); err == nil && len(texts) == 1 {
+				one["text"] = texts[0]
+				if at, err := texts.Time(0); err == nil {
+					one["time"] = at.UTC().Format(time.RFC3339Nano)
+				}
+			}
+			all = append(all, one)
+		}
+		parts = append(parts, map[string]any{"part": name, "segments": all})
+	}
+	return result{Description: map[string]any{"key": parts, "entities": s.entitiesOf(a["pk"], a["sk"])}}, nil
+}
+
+// entitiesOf returns the entities in the scope that have keys like this one.
+func (s *server) entitiesOf(pk, sk string) []string {
+	names := []string{}
+	for _, e := range s.model.Entities {
+		one := tablemodel.Model{Table: s.model.Table, Entities: []tablemodel.Entity{e}}
+		item := table.Item{s.scope.typeName: &types.AttributeValueMemberS{Value: e.Type}, s.model.PK: &types.AttributeValueMemberS{Value: pk}}
+		if sk != "" {
+			item[s.model.SK] = &types.AttributeValueMemberS{Value: sk}
+		}
+		if _, _, ok := one.Find(item); ok {
+			names = append(names, e.Type)
+		}
+	}
+	return names
 }

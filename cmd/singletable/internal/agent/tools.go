@@ -58,6 +58,10 @@ func (t tool) inputSchema() map[string]any {
 func (s *server) tools() []tool {
 	all := []tool{
 		{"describe_table", "Lists the entities of the table with the patterns of their keys, the indexes, and what a call may read. It reads nothing.", nil, s.describe},
+		{"explain_key", "Takes a key apart: its segments, the times in it, and which entities have such keys. It reads nothing.", []input{
+			{name: "pk", does: "partition key, as it is stored", required: true},
+			{name: "sk", does: "sort key, as it is stored"},
+		}, s.explain},
 	}
 	// A key that is asked for as it is stored would tell whether a guess of a hidden attribute
 	// is right.
