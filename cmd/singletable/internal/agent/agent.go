@@ -74,7 +74,7 @@ func New(o Options) (*mcp.Server, error) {
 	closed := false
 	for _, t := range s.tools() {
 		server.AddTool(&mcp.Tool{
-			Name: t.name, Description: escape.Text(t.does, ""), InputSchema: t.inputSchema(),
+			Name: t.name, Description: escape.Text(t.does, ""), InputSchema: t.inputSchema(), OutputSchema: outputSchema,
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
 		}, s.handler(t))
 	}

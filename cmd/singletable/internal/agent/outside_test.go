@@ -222,7 +222,7 @@ func TestIndexesWithoutTypeOrExpiry(t *testing.T) {
 // A binary key is no text: a table with one is listed by its indexes.
 func TestBinaryKeysOfTheTable(t *testing.T) {
 	t.Parallel()
-	for indexes, want := range map[int][]string{0: {"describe_table"}, 1: {"describe_table", "list_items"}} {
+	for indexes, want := range map[int][]string{0: {"describe_table", "explain_key"}, 1: {"describe_table", "explain_key", "list_items"}} {
 		o, _ := tenants(t, nil)
 		o.Model.SimpleKey, o.Model.PK, o.Model.SK, o.Model.PKType = true, "bytes", "", types.ScalarAttributeTypeB
 		o.Model.Indexes = o.Model.Indexes[:indexes]

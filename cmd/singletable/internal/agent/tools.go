@@ -54,6 +54,19 @@ func (t tool) inputSchema() map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
+// outputSchema is that of a [structured] result. It comes with each tool, so it is short.
+var outputSchema = map[string]any{
+	"type": "object",
+	"properties": map[string]any{
+		"data":      map[string]any{"type": "string"},
+		"items":     map[string]any{"type": "integer"},
+		"next":      map[string]any{"type": "string"},
+		"stopped":   map[string]any{"type": "string"},
+		"readUnits": map[string]any{"type": "number"},
+	},
+	"required": []string{"data", "items", "readUnits"},
+}
+
 // tools returns all tools.
 func (s *server) tools() []tool {
 	all := []tool{
