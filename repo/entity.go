@@ -343,7 +343,7 @@ func (e *description) spellingProblems(p *problems, spec schema.Table, fields []
 	for _, name := range fields {
 		i := slices.IndexFunc(own, func(attribute string) bool { return strings.EqualFold(attribute, name) })
 		if i >= 0 && !slices.Contains(own, name) && !slices.Contains(fields, own[i]) {
-			p.add("attribute %q of %v differs from attribute %q of the schema in case only", name, e.typ, own[i])
+			p.add("attribute %q of %v differs from attribute %q of the schema or the Version in case only", name, e.typ, own[i])
 		}
 	}
 }

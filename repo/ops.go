@@ -16,6 +16,9 @@ import (
 // CreateOps returns the ops that store a new entity: one for each item, each
 // on the condition that there is no live item under its key. It sets in v the
 // version or revision that they store, whether they are run or not.
+//
+// For [table.FailedOp], ops of a repository have names: the entity's type, as USER; of a copy
+// with the copy's name, as "USER by e-mail" or "USER copy 1"; and of claims "USER claim".
 func (r *Repo[T]) CreateOps(v *T) []table.Op { return r.core.createOps(nil, v, v) }
 
 // createOps appends the ops of [Repo.CreateOps]. It sets the stamp in made, which

@@ -98,6 +98,14 @@ func (t Table) Verify(ctx context.Context, client Client) error {
 	return mismatch(t.Name, all)
 }
 
+// missingTable is [ErrMismatch] with the SDK's error, whose long text says no more than the
+// difference that is listed.
+type missingTable struct{ reported error }
+
+func (missingTable) Error() string { return ErrMismatch.Error() }
+
+func (m missingTable) Unwrap() []error { return []error{ErrMismatch, m.reported} }
+
 // mismatch returns the error that lists the differences, nil if there are none.
 func mismatch(name string, all []difference) error {
 	err := ErrMismatch
@@ -107,7 +115,7 @@ func mismatch(name string, all []difference) error {
 			continue
 		}
 		if d.missing != nil {
-			err = fmt.Errorf("%w: %w", err, d.missing)
+			err = missingTable{d.missing}
 		}
 		problems = append(problems, d.Difference)
 	}

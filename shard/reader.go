@@ -66,7 +66,7 @@ func (s Stats) Add(other Stats) Stats {
 
 // Page is one page of a query.
 type Page[T any] struct {
-	// Items are in the order of the query.
+	// Items are in the order of the query, and never nil in a page that was read.
 	Items []T
 	// Next is the cursor for [Query].After that gives the next page. It is empty
 	// when there is nothing more. The last page can be empty.
@@ -236,7 +236,7 @@ func (m *merge[T]) page(ctx context.Context, n, limit int) (rows []row[T], page 
 	if err := m.fill(ctx, n); err != nil {
 		return nil, page, err
 	}
-	rows = m.take(n)
+	rows, page.Items = m.take(n), []T{}
 	for _, row := range rows[:min(limit, len(rows))] {
 		if row.err != nil {
 			return nil, page, row.err

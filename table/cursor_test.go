@@ -140,7 +140,7 @@ func TestEmptyRanges(t *testing.T) {
 	} {
 		before := len(faults.Requests("Query"))
 		page := expect.Value(table.QueryPage[account](t.Context(), tbl, q))(t)
-		equal(t, "page", page, table.Page[account]{Prev: page.Prev})
+		equal(t, "page", page, table.Page[account]{Items: []account{}, Prev: page.Prev})
 		equal(t, "a page before", page.Prev != "", q.After != "")
 		all := expect.Value(table.Collect(table.All[account](t.Context(), tbl, q)))(t)
 		equal(t, "All", len(all), 0)

@@ -8,7 +8,8 @@ import (
 
 // Page is one page of a query.
 type Page[T any] struct {
-	// Items are in the order of the query.
+	// Items are in the order of the query. They are never nil in a page that was read: an
+	// empty page is [] in JSON.
 	Items []T
 	// Next is the cursor for [Query].After that gives the next page. It is empty
 	// exactly when DynamoDB says that there is nothing more. DynamoDB stops at

@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -156,7 +157,7 @@ func (r *reader) read(ctx context.Context, items *items, limit int) error {
 		}
 	}
 	if items.count() == 0 {
-		items.values.SetZero() // there may be room for some that have expired
+		items.values.Set(reflect.MakeSlice(items.values.Type(), 0, 0)) // there may be room for some that have expired
 	}
 	return nil
 }

@@ -15,12 +15,21 @@ func pageTests() tests {
 		"inserts between pages lose nothing":      pageInserts,
 		"the item at the cursor is deleted":       pageDeleted,
 		"without limit":                           pageUnlimited,
+		"without items":                           pageEmpty,
 		"statistics add up":                       pageStats,
 		"an item that changes place in the index": pageMoved,
 		"sends requests as it is ranged over":     allLazy,
 		"a limit asks for no more":                allLimit,
 		"under inserts and deletes":               backChanges,
 	}
+}
+
+// An empty page is a list, also for a program that writes it as JSON.
+func pageEmpty(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	queried := expect.Value(table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK}))(t)
+	scanned := expect.Value(table.ScanPage[note](t.Context(), tbl, table.Scan{}))(t)
+	equal(t, "items", [][]note{queried.Items, scanned.Items}, [][]note{{}, {}})
 }
 
 func pageInserts(t *testing.T, h Harness) {
