@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -82,6 +83,10 @@ func planThenEnsure(t *testing.T, h Harness) {
 		Table: missing.Name, Changes: []schema.Change{{Difference: "the table does not exist", Action: "create it"}},
 		Manual: []schema.Change{}, Notes: []schema.Change{},
 	})
+	err := missing.Verify(t.Context(), client)
+	_, reported := errors.AsType[*types.ResourceNotFoundException](err)
+	equal(t, "the SDK's error", reported, true)
+	equal(t, "the text", err.Error(), "singletable: table "+missing.Name+": table differs from its schema: the table does not exist")
 	equal(t, "writes", len(faults.Requests("CreateTable", "UpdateTable", "UpdateTimeToLive")), 0)
 	must(t, missing.Ensure(t.Context(), client))
 	live := missing
