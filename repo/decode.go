@@ -54,7 +54,8 @@ func (c *core) changes(before, after any) ([]string, error) {
 	}
 	var names []string
 	for _, change := range changes {
-		if change.Name != c.entity.Version && !item.EqualUnordered(change.Before, change.After) {
+		// Of a plain value that differs, Before is not given.
+		if change.Name != c.entity.Version && (change.Before == nil || !item.EqualUnordered(change.Before, change.After)) {
 			names = append(names, change.Name)
 		}
 	}

@@ -248,20 +248,28 @@ func (f formula) attribute(token string) (name string, nested bool) {
 }
 
 // elements returns a document path in one form, whatever its names: each element begins
-// with a zero byte and a dot or a bracket. It is "" for other tokens.
+// with a zero byte, of which names have none here, and a dot or a bracket. It is "" for other
+// tokens.
 func (f formula) elements(token string) string {
 	if token == "" || token[0] != '#' {
 		return ""
 	}
+	name := func(part string) string {
+		name := f.names[part]
+		if strings.ContainsAny(name, "\x00\x01") {
+			name = strings.NewReplacer("\x01", "\x01\x01", "\x00", "\x01\x02").Replace(name)
+		}
+		return "\x00." + name
+	}
 	if levels(token) == 1 {
-		return "\x00." + f.names[token]
+		return name(token)
 	}
 	var b strings.Builder
 	for part := range strings.SplitSeq(strings.ReplaceAll(token, "[", ".["), ".") {
 		if number, is := strings.CutPrefix(part, "["); is {
 			b.WriteString("\x00[" + strings.TrimLeft(number[:len(number)-1], "0"))
 		} else {
-			b.WriteString("\x00." + f.names[part])
+			b.WriteString(name(part))
 		}
 	}
 	return b.String()

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
@@ -218,6 +219,25 @@ func TestEndlessValuesAreRefused(t *testing.T) {
 	if n := len(onItems(faults)); n > 0 {
 		t.Errorf("%d requests were sent", n)
 	}
+}
+
+// A name can have any text: those that begin alike, and have zero bytes, are names of their own.
+func TestNamesWithZeroBytes(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	want := table.Item{}
+	var set expression.UpdateBuilder
+	for i, name := range []string{"a", "a\x00", "a\x00x", "a\x01", "a\x01\x02", "\x00", "\x00.b"} {
+		set = set.Set(expression.NameNoDotSplit(name), expression.Value(i))
+		want[name] = &types.AttributeValueMemberN{Value: fmt.Sprint(i)}
+	}
+	expect.OK(t, tbl.Do(t.Context(), table.Update(user, set)))
+	got := expect.Value(table.Get[table.Item](t.Context(), tbl.Consistent(), user))(t)
+	delete(got, "pk")
+	delete(got, "sk")
+	equal(t, "stored", got, want)
+	remove := expression.Remove(expression.NameNoDotSplit("a\x00")).Remove(expression.NameNoDotSplit("a"))
+	expect.OK(t, tbl.Transact(t.Context(), table.Update(user, remove)))
 }
 
 func TestTransactionsAreRefused(t *testing.T) {

@@ -10,8 +10,10 @@ import (
 	"github.com/singletable/singletable/keys"
 )
 
-// HotKey is a partition key that many requests were for. A key that needs more than a
-// partition takes in a second has to be spread, as package shard does.
+// HotKey is a partition key that many requests were for. A partition of DynamoDB
+// takes 3,000 read units and 1,000 write units a second; a key that needs more has
+// to be spread, as package shard does. AWS: "Best practices for designing and using
+// partition keys effectively", Amazon DynamoDB Developer Guide.
 type HotKey struct {
 	// Index is the index that was read; empty for the table.
 	Index string
