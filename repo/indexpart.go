@@ -84,9 +84,9 @@ func checkPart(t reflect.Type, a schema.Attribute) string {
 // isTime reports whether attributevalue encodes the type as it does a time.Time.
 func isTime(t reflect.Type) bool { return t.ConvertibleTo(reflect.TypeFor[time.Time]()) }
 
-// isEmptyPart reports whether an attribute is a key of an index with several
-// attributes, or a vector or what its search is for, and has a value that such an attribute
-// cannot have: the item is not in the index, so the attribute is left out.
+// isEmptyPart reports whether an attribute is left out since it has a value that an index cannot
+// hold: the item is not in the index then. It is a key of an index with several attributes, a
+// vector, or what a search is for.
 func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
 	if !slices.Contains(c.indexParts, name) {
 		return false

@@ -69,8 +69,8 @@ func (f *found) isGiven() bool {
 	return f.of != nil && (f.kind == copyItem && slices.Contains(f.of.main.keys, f.key) || f.kind == claimItem && slices.Contains(f.of.main.claims, f.key))
 }
 
-// find reads what belongs to an item, and the item itself if it is nil. It returns nil if there
-// is none.
+// find reads what belongs to an item, and the item itself if it is nil. It returns nil if
+// nothing is under the key.
 func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found, error) {
 	if item == nil {
 		var err error

@@ -9,7 +9,7 @@ import (
 type backlog struct {
 	handler Handler
 	// asked is how many records a second there are of each kind of keys of the table, at factor
-	// 1, bytes the size of one, and polls how often a function asks for them.
+	// 1. bytes is the size of one, and polls how often a function asks for them.
 	asked []float64
 	bytes float64
 	polls int
