@@ -36,10 +36,13 @@ type core struct {
 	indexAttributes []string
 	// indexKeyNames are the key attributes of all indexes of the table.
 	indexKeyNames []string
-	// indexParts are those of indexes whose keys have several attributes. They are fields
-	// of T, and left out of an item if they are empty.
-	// Those of vector indexes are among them, and the vectors.
+	// indexParts are those of them that are fields of T, and left out of an item if they
+	// are empty. Those of vector indexes are among them, and the vectors.
 	indexParts []string
+	// crowded are the indexes that hold all items of an entity, and shown the attributes that
+	// the repository writes and T can have: see decided.go.
+	crowded []crowdedIndex
+	shown   []string
 	// vectors are the vector indexes that the entity is in.
 	vectors []schema.VectorIndex
 	// project are the attributes that reads give; all if it is empty.
@@ -114,20 +117,23 @@ func (c *core) setIndexes(spec schema.Table) {
 	for _, x := range spec.Indexes {
 		for _, a := range slices.Concat(x.Keys()) {
 			c.indexKeyNames = append(c.indexKeyNames, a.Name)
-			if several(x) && a.Name != spec.Type {
-				c.indexParts = append(c.indexParts, a.Name)
-			}
+			c.indexParts = append(c.indexParts, a.Name)
 		}
 	}
 	c.vectors = c.entity.vectorsOf(spec)
 	for _, x := range spec.Vectors {
 		for _, a := range append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...) {
-			if a.Name != "" && a.Name != spec.Type {
+			if a.Name != "" {
 				c.indexParts = append(c.indexParts, a.Name)
 			}
 		}
 	}
 	c.indexAttributes = c.entity.indexAttributes(spec)
+	c.indexParts = slices.DeleteFunc(c.indexParts, func(name string) bool {
+		return name == spec.PK || name == spec.SK || name == spec.Type || slices.Contains(c.indexAttributes, name)
+	})
+	c.crowded = c.entity.crowdedIndexes(spec, c.attributes, c.known)
+	c.setShown()
 }
 
 var errNoTable = errors.New("the table was not made by table.New")

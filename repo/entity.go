@@ -31,8 +31,14 @@ import (
 // next write stores it under that name. If the item has both, the other one is another
 // program's, and stays. No field may differ so from an attribute of the schema.
 //
-// The functions must depend on their argument only; they are called from several
-// goroutines at once.
+// The functions must depend on their argument only, and not on what the repository writes: the
+// Version, the type, and, if there are several items, the keys of the table. They are called
+// from several goroutines at once, and by [New] with a sample value, where they may panic.
+//
+// An attribute has one decider: no field of T has the name of an attribute that a function of
+// Indexes makes, and two functions that make one attribute of an item agree. What New cannot
+// see, as for a map, a write refuses with [table.ErrInvalid], unsent. A field for a key of the
+// table or for the type is empty, or has what is stored. docs/index-keys.md has the table.
 //
 // If T has a field for the vector of a [schema.VectorIndex], the entity is in the index as
 // long as the field is not empty: [Repo.Search]. The index holds the type attribute, and the
@@ -50,15 +56,15 @@ type Entity[T any] struct {
 	// are read.
 	Type string
 
-	// Key gives the key of the entity's item. It must not read fields that are stored under
-	// the names of the table's key attributes: they have the key of the item that was read.
+	// Key gives the key of the entity's item.
 	Key func(T) keys.Key
 	// Indexes returns that item's keys in indexes. An index whose keys have several
 	// attributes ([schema.Index].PKs) is not among them: an entity is in it if T has
 	// a field for each of the attributes, of its type, and none is empty. An empty
 	// field is left out of the item. Such an entity has no Copies, as they would be
 	// in the index too. The same is true if T has a field for the PK and the SK of an
-	// index that is not in Indexes.
+	// index that is not in Indexes. In an index whose partition is a key of the table,
+	// no copy may have the partition of another item.
 	Indexes Indexes[T]
 
 	// Copies are further items that hold the whole entity under other keys.
@@ -292,11 +298,8 @@ func (e *description) validate(spec schema.Table) error {
 	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
 		p.add("FormerKeys, FormerCopies: one is nil")
 	}
-	for _, attribute := range e.indexAttributes(spec) {
-		if len(e.Copies) > 0 && slices.Contains(names, attribute) {
-			p.add("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold", attribute, e.typ)
-		}
-	}
+	e.deciderProblems(p, spec, names)
+	e.sampleProblems(p, spec, names, known)
 	if len(*p) > 0 {
 		return refused(e.Type, spec.Name, *p...)
 	}
@@ -368,12 +371,20 @@ func (e *description) itemProblems(p *problems, spec schema.Table) {
 				p.add("Indexes: the schema has no index %q", index)
 			case several(spec.Indexes[at]):
 				p.add("Indexes: the keys of %q have several attributes, which are fields of %v and need no function", index, e.typ)
+			case ownKeys(spec, spec.Indexes[at]):
+				p.add("Indexes: the keys of %q are keys of the table, which each item has anyway; it needs no function", index)
 			case copied.Indexes[index] == nil:
 				p.add("Indexes[%q]: is nil", index)
 			}
 			owner[index] = copied.Name
 		}
 	}
+}
+
+// ownKeys reports whether an index has no other keys than the table.
+func ownKeys(spec schema.Table, x schema.Index) bool {
+	partition, sort := x.Keys()
+	return !slices.ContainsFunc(slices.Concat(partition, sort), func(a schema.Attribute) bool { return a.Name != spec.PK && a.Name != spec.SK })
 }
 
 // typeProblems adds why stored items cannot be read as T.

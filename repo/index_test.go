@@ -104,8 +104,6 @@ func TestCopiesInAnIndexOfFields(t *testing.T) {
 		"no field for the partition key":   {schema.Index{PK: "GSI1PK", SK: "status"}, false},
 		"no field for one of several":      {schema.Index{PKs: names("status"), SKs: names("GSI1SK")}, false},
 		"the table's partition key":        {schema.Index{Local: true, SK: "status"}, false},
-		"the table's keys, inverted":       {schema.Index{PK: "sk", SK: "pk"}, false},
-		"the table's sort key and a field": {schema.Index{PK: "sk", SK: "status"}, false},
 	} {
 		tt.index.Name = "index"
 		tbl := expect.Value(table.New(client, schema.Table{Name: "Members", Indexes: []schema.Index{tt.index}}, nil))(t)
@@ -125,41 +123,5 @@ func TestCopiesInAnIndexOfFields(t *testing.T) {
 			Copies: []repo.Copy[map[string]string]{{Key: func(map[string]string) keys.Key { return keys.Key{} }}},
 		})
 		expect.OK(t, err)
-	}
-}
-
-// An index that the entity gives by a function has the item that declares it, and its
-// attributes are no fields.
-func TestCopiesNextToADeclaredIndex(t *testing.T) {
-	t.Parallel()
-	type member struct {
-		ID       string `dynamodbav:"id"`
-		Status   string `dynamodbav:"status"`
-		Revision string `dynamodbav:"revision"`
-	}
-	client := tabletest.Client(t)
-	key := func(m member) keys.Key { return keys.Key{PK: keys.User.PK(m.ID), SK: keys.Metadata} }
-	entity := repo.Entity[member]{
-		Type: "MEMBER", Key: key, Version: "revision",
-		Copies: []repo.Copy[member]{{Key: key}}, Indexes: repo.Indexes[member]{"GSI1": key},
-	}
-	for _, tt := range []struct {
-		pk, sk string
-		want   []string
-	}{
-		{"GSI1PK", "GSI1SK", nil},
-		{"GSI1PK", "sk", nil},
-		{"status", "id", []string{
-			`Indexes: "status" is a key of an index and a field of repo_test.member too, which the other items would not hold`,
-			`Indexes: "id" is a key of an index and a field of repo_test.member too, which the other items would not hold`,
-		}},
-	} {
-		spec := schema.Table{Name: "Members", Indexes: []schema.Index{{Name: "GSI1", PK: tt.pk, SK: tt.sk}}}
-		_, err := repo.New(expect.Value(table.New(client, spec, nil))(t), entity)
-		var problems []string
-		if e, ok := errors.AsType[*schema.Error](err); ok {
-			problems = e.Problems
-		}
-		expect.Equal(t, tt.pk+" and "+tt.sk, problems, tt.want)
 	}
 }

@@ -99,3 +99,14 @@ func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
 	}
 	return false
 }
+
+// withoutEmptyParts returns changes in which such attributes are removed.
+func (c *core) withoutEmptyParts(d diff) diff {
+	for name, value := range d.set {
+		if c.isEmptyPart(name, value) {
+			delete(d.set, name)
+			d.remove = append(d.remove, name)
+		}
+	}
+	return d
+}

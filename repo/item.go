@@ -76,16 +76,46 @@ func (c *core) decodeStored(attributes table.Item) (any, error) {
 }
 
 // indexKeys adds the attributes that put an item of v into the indexes that the
-// ith item declares.
-func (c *core) indexKeys(item table.Item, i int, v any) error {
-	for index, key := range c.items[i].Indexes {
-		attributes, err := c.table.IndexKey(index, key(v))
+// ith item declares. The item has none of them yet, and is stored under the key.
+func (c *core) indexKeys(attributes table.Item, i int, key keys.Key, v any) error {
+	for index, of := range c.items[i].Indexes {
+		wanted, err := c.table.IndexKey(index, of(v))
 		if err != nil {
 			return err
 		}
-		maps.Copy(item, attributes)
+		for name, value := range wanted {
+			decided := attributes[name]
+			if name == c.schema.PK || name == c.schema.SK {
+				own, err := c.table.IndexKey("", key)
+				if err != nil {
+					return err
+				}
+				decided = own[name]
+			} else {
+				attributes[name] = value
+			}
+			if decided != nil && !item.Equal(decided, value) {
+				return c.disagree(i, index, name)
+			}
+		}
 	}
 	return nil
+}
+
+// disagree returns the error of an index whose function gives an attribute another value than
+// the item's key, or than the function of another index, does.
+func (c *core) disagree(i int, index, attribute string) error {
+	if attribute == c.schema.PK || attribute == c.schema.SK {
+		return fmt.Errorf("%w: attribute %q is a key of the table and of index %q, whose function gives another value than Key",
+			table.ErrInvalid, attribute, index)
+	}
+	var indexes []string
+	for _, x := range c.schema.Indexes {
+		if _, declared := c.items[i].Indexes[x.Name]; declared && (x.PK == attribute || x.SK == attribute) {
+			indexes = append(indexes, x.Name)
+		}
+	}
+	return fmt.Errorf("%w: attribute %q is a key of the indexes %q, whose functions give different values", table.ErrInvalid, attribute, indexes)
 }
 
 // whole makes the ith item of v of its other attributes: v's
@@ -99,7 +129,7 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 			delete(attributes, x.Attribute)
 		}
 	}
-	if err := cmp.Or(c.indexKeys(attributes, i, v), c.setKey(attributes, key), c.checkFits(s)); err != nil {
+	if err := cmp.Or(c.indexKeys(attributes, i, key, v), c.setKey(attributes, key), c.checkFits(s)); err != nil {
 		return item.Made{Err: err}
 	}
 	attributes[c.schema.Type] = c.typeValue

@@ -31,7 +31,7 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 		return c.refused(errPart)
 	}
 	next := c.next(stamp{})
-	made, fields, err := c.encodeNext(v, made, next)
+	made, fields, err := c.encodeNext(v, made, nil, next)
 	expiry := c.expiryIn(fields) // which become an item
 	ops = c.each(ops, made, func(i int, key keys.Key) step {
 		return step{verb: create, made: c.made(i, key, made, fields, next, err)}
@@ -70,7 +70,7 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 		return c.refused(errNilValue)
 	}
 	if c.counter == unversioned {
-		fields, err := c.encode(v)
+		_, fields, err := c.encodeNext(v, v, nil, stamp{})
 		return c.each(ops, v, func(i int, key keys.Key) step {
 			return step{verb: overwrite, made: c.made(i, key, v, fields, stamp{}, err)}
 		})
@@ -90,14 +90,14 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 			return append(ops, c.refused(fmt.Errorf("PutOps cannot tell whether there is a %s to remove; use UpdateOps, Put or Update", p.Name))...)
 		}
 	}
-	return c.replaceOps(ops, v, made, read)
+	return c.replaceOps(ops, v, made, nil, read)
 }
 
-// replaceOps appends the ops that store v over the entity with a stamp. made is as in
-// createOps.
-func (c *core) replaceOps(ops []table.Op, v, made any, read stamp) []table.Op {
+// replaceOps appends the ops that store v over the entity with a stamp, which was the value old
+// if that is not nil. made is as in createOps.
+func (c *core) replaceOps(ops []table.Op, v, made, old any, read stamp) []table.Op {
 	next := c.next(read)
-	made, fields, err := c.encodeNext(v, made, next)
+	made, fields, err := c.encodeNext(v, made, old, next)
 	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(read, c.made(i, key, made, fields, next, err)) })
 }
 
@@ -128,7 +128,7 @@ func (c *core) updateOps(old, v any) []table.Op {
 	if read == (stamp{}) {
 		return c.createOps(nil, v, v)
 	}
-	ops := c.replaceOps(nil, v, v, read)
+	ops := c.replaceOps(nil, v, v, old, read)
 	if c.entity.Claims == nil {
 		return ops
 	}
@@ -187,13 +187,17 @@ func (c *core) each(ops []table.Op, v any, plan func(i int, key keys.Key) step) 
 	return ops
 }
 
-// encodeNext writes v with the next stamp into made, and returns its attributes. The
-// keys of its items are those of the value that it returns, which is v if that has no next one.
-func (c *core) encodeNext(v, made any, next stamp) (any, table.Item, error) {
+// encodeNext writes v with the next stamp into made, and returns its attributes. was is the
+// value that it replaces, if that is known. The keys of its items are those of the value that
+// it returns, which is v if that has no next one.
+func (c *core) encodeNext(v, made, was any, next stamp) (any, table.Item, error) {
 	if err := c.withStamp(made, v, next); err != nil {
 		return v, nil, err
 	}
 	fields, err := c.encode(made)
+	if err == nil {
+		err = c.checkValue(made, was, fields)
+	}
 	return made, fields, err
 }
 

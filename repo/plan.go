@@ -174,17 +174,24 @@ func (p *planner) save() error {
 // What upgrades have changed is written with the first other change, or by a refresh.
 func (p *planner) compare() (d diff, err error) {
 	p.keys = p.keysOf(p.v)
+	changed, err := p.changedIn(p.was.v, p.v)
+	if err == nil {
+		err = p.checkValue(p.v, p.was.v, changed)
+	}
+	if err != nil {
+		return d, err
+	}
 	if p.fields, err = p.core.fields(p.was.raw, p.was.extra, p.was.v, p.v); err != nil {
 		return d, err
 	}
-	if d, err = p.withIndexes(0, p.v, p.fields, p.was.extra, true); err != nil {
+	if d, err = p.withIndexes(0, p.keys[0], p.v, p.fields, p.was.extra, true); err != nil {
 		return d, err
 	}
 	stored := p.was.extra
 	if p.was.shape < p.shapes.current {
 		stored = p.was.raw.Attributes(nil)
 	}
-	upgrades := p.shapes.pending(stored, p.was.shape)
+	upgrades := p.withoutEmptyParts(p.shapes.pending(stored, p.was.shape))
 	p.differs = !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
 		p.exact && (!upgrades.empty() || p.counter != unversioned && p.was.stamp == stamp{})
 	p.fields = p.fields.over(upgrades)
@@ -325,12 +332,12 @@ func (c *core) stays(s *snapshot) step {
 
 // withIndexes adds to the changes of the ith item of v those of its index keys. An item
 // that was not read is given all that it declares, and loses what other items do.
-func (c *core) withIndexes(i int, v any, fields diff, attributes table.Item, read bool) (diff, error) {
+func (c *core) withIndexes(i int, key keys.Key, v any, fields diff, attributes table.Item, read bool) (diff, error) {
 	if len(c.indexAttributes) == 0 {
 		return fields, nil
 	}
 	indexed := table.Item{}
-	if err := c.indexKeys(indexed, i, v); err != nil {
+	if err := c.indexKeys(indexed, i, key, v); err != nil {
 		return diff{}, err
 	}
 	d := diff{set: maps.Clone(fields.set), remove: fields.remove[:len(fields.remove):len(fields.remove)]}

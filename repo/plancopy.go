@@ -63,7 +63,7 @@ func (p *planner) leave(i int) (table.Item, error) {
 // item says.
 func (p *planner) presume(i int) error {
 	to := p.keys[i]
-	d, err := p.withIndexes(i, p.v, p.withoutVectors(p.fields), nil, false)
+	d, err := p.withIndexes(i, to, p.v, p.withoutVectors(p.fields), nil, false)
 	if err != nil {
 		return err
 	}
