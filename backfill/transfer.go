@@ -22,6 +22,10 @@ import (
 // item. Its methods may be called by several goroutines at once, for several files.
 // A Transfer must not be copied after its first use.
 //
+// The attributes aws:rep:deleting, aws:rep:updatetime and aws:rep:updateregion are left
+// out. A global table of version 2017.11.29 writes them into its items, and they are
+// about its own replication.
+//
 // AWS: "DynamoDB table export output format" and "Amazon S3 import formats for
 // DynamoDB", Amazon DynamoDB Developer Guide.
 type Transfer struct {
@@ -202,6 +206,7 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 	if !l.unique {
 		return c, counts, fmt.Errorf("%w: an attribute is there twice", errLine)
 	}
+	same := !dropReplication(l.item)
 	name := item.Text(l.item[t.Table.Schema().Type])
 	if name == itemType {
 		counts.Dropped = 1
@@ -214,13 +219,13 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 		c.items, err = entity.RefreshItems(l.item)
 		counted, counts.Copies = &counts.Entities, int64(max(0, len(c.items)-1))
 		if errors.Is(err, table.ErrNewerShape) {
-			c, counted, err = converted{items: []table.Item{l.item}, same: true}, &counts.Newer, nil
+			c, counted, err = converted{items: []table.Item{l.item}, same: same}, &counts.Newer, nil
 		}
 		c.copied = len(c.items) == 0
 	case t.Map != nil:
 		c.items, err = t.Map(l.item)
 	default:
-		c = converted{items: []table.Item{l.item}, same: true}
+		c = converted{items: []table.Item{l.item}, same: same}
 	}
 	if len(c.items) == 0 {
 		counted = &counts.Dropped
@@ -231,6 +236,16 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 		err = t.Table.CheckItem(c.items[i])
 	}
 	return c, counts, err
+}
+
+// dropReplication removes what a global table of version 2017.11.29 has written into an
+// item, and reports whether there was something.
+func dropReplication(item table.Item) bool {
+	had := len(item)
+	for _, name := range []string{"aws:rep:deleting", "aws:rep:updatetime", "aws:rep:updateregion"} {
+		delete(item, name)
+	}
+	return len(item) < had
 }
 
 var errTwice = fmt.Errorf("%w: an item that was written before has the same key", table.ErrExists)

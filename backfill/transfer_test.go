@@ -196,6 +196,28 @@ func TestTransferKeepsAllTypes(t *testing.T) {
 	}
 }
 
+// The attributes by which a global table of 2017 replicates are about that table.
+func TestTransferDropsReplication(t *testing.T) {
+	t.Parallel()
+	const replication = `"aws:rep:deleting":{"BOOL":false},"aws:rep:updatetime":{"N":"1678818915.260001"},"aws:rep:updateregion":{"S":"us-east-1"},"aws:rep":{"S":"kept"},`
+	for name, attributes := range map[string]string{
+		"an entity":     `"entityType":{"S":"MEMBER"},"id":{"S":"m"},"email":{"S":""},"years":{"S":"1 year"},"pk":{"S":"MEMBER#m"},"sk":{"S":"METADATA"}`,
+		"another item":  `"pk":{"S":"X"},"sk":{"S":"Y"}`,
+		"a newer shape": `"entityType":{"S":"MEMBER"},"entityShape":{"N":"9"},"pk":{"S":"MEMBER#m"},"sk":{"S":"METADATA"}`,
+	} {
+		var out bytes.Buffer
+		report := expect.Value(newTransfer(t).Run(strings.NewReader(`{"Item":{`+replication+attributes+`}}`), &out, io.Discard))(t)
+		stored := parsed(t, out.String())["Item"].(map[string]any)
+		for attribute := range stored {
+			if strings.HasPrefix(attribute, "aws:rep:") {
+				t.Errorf("%s: %s is stored", name, attribute)
+			}
+		}
+		expect.Equal(t, name+": written", report.Written, 1)
+		expect.Equal(t, name+": another attribute", stored["aws:rep"], any(map[string]any{"S": "kept"}))
+	}
+}
+
 func TestTransferMap(t *testing.T) {
 	t.Parallel()
 	mapped := newTransfer(t)
