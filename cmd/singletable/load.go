@@ -40,6 +40,10 @@ A load of a FILE can be continued: after Ctrl-C, a crash, a lost connection or a
 that had to be corrected, run the same command again. It continues by FILE.state, if
 the lines that are loaded already are unchanged.
 
+The attributes aws:rep:deleting, aws:rep:updatetime and aws:rep:updateregion are not loaded:
+a global table of version 2017.11.29 replicates by them. Standard error says how many items
+had them.
+
 With a -schema file that has entities, an item whose keys are not what the patterns of its
 entity make of its attributes is such a line, too. Without them it is loaded as it is.
 
@@ -128,6 +132,7 @@ func (p *program) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return p.adviseRequest(ctx, err, loading)
 	}
+	l.replicated.say(p.stderr)
 	out.Items, out.WriteUnits, out.Seconds = l.items, l.units, time.Since(l.progress.begun).Seconds()
 	return p.printLoaded(out, *check, *asJSON)
 }
@@ -157,6 +162,8 @@ type load struct {
 	saved time.Time
 	items int64
 	units float64 // guarded by the mutex of pace
+
+	replicated replicated
 }
 
 // open opens the table, and returns what DynamoDB says of it, nil with a schema file.
@@ -209,6 +216,7 @@ func (l *load) check() error {
 func (l *load) next() (table.Item, error) {
 	item, err := l.reader.Next()
 	if err == nil {
+		l.replicated.drop(item)
 		if err = l.table.CheckItem(item); err != nil {
 			// Before its first colon, the library names an operation of a program.
 			_, reason, _ := strings.Cut(err.Error(), ": ")
