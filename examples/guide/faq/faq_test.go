@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,6 +169,60 @@ func TestNumbersBudgetsAndSets(t *testing.T) {
 	if c.Budget != 3 || len(c.Watchers) != 1 || c.Last != 20 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// Bills that were stored have the numbers from 1 on, without a gap, whoever was refused.
+func TestBillsHaveNoGaps(t *testing.T) {
+	t.Parallel()
+	now := noon
+	s := open(t, &now)
+	check.OK(t, s.Start(t.Context(), Project{ID: "p"}, "ana", 0))
+	var stored atomic.Int64
+	check.Together(8, func(int) {
+		for range 3 {
+			switch _, err := s.Bill(t.Context(), "p", 100); {
+			case err == nil:
+				stored.Add(1)
+			case !errors.Is(err, table.ErrConflict):
+				t.Error(err)
+			}
+		}
+	})
+	last := check.Must(s.Bill(t.Context(), "p", 100))(t)
+	bills := check.Must(table.Collect(s.bills.All(t.Context(), table.Query{PK: project.PK("p"), Range: bill.All()})))(t)
+	for i, b := range bills {
+		check.Equal(t, "number", b.Number, int64(i+1))
+	}
+	if n := stored.Load() + 1; n < 2 || int64(len(bills)) != n || last.Number != n {
+		t.Errorf("%d stored, %d found, the last is %d", n, len(bills), last.Number)
+	}
+}
+
+// Days are partitions, and a page has the visits of several. An item whose id is in its key
+// only is read with the id, and a write stores it.
+func TestVisitsAreListedByDay(t *testing.T) {
+	t.Parallel()
+	now := noon
+	s := open(t, &now)
+	for i := range 29 {
+		check.OK(t, s.visits.Create(t.Context(), &Visit{ID: fmt.Sprint("v-", i), At: noon.Add(time.Duration(i) * 6 * time.Hour)}))
+	}
+	old := Visit{ID: "v#old", At: noon.Add(-time.Hour)}
+	check.OK(t, s.table.Do(t.Context(), table.Put(visitKey(old.ID), map[string]any{
+		"entityType": "VISIT", "at": old.At, "GSI1PK": dayKey(old).PK, "GSI1SK": dayKey(old).SK,
+	})))
+	first := check.Must(s.Visits(t.Context(), noon, 7, ""))(t)
+	check.OK(t, s.visits.Create(t.Context(), &Visit{ID: "later", At: noon.AddDate(0, 0, 8)}))
+	second := check.Must(s.Visits(t.Context(), noon, 9, first.Next))(t)
+	if len(first.Items) != 20 || len(second.Items) != 7 || second.Items[6].ID != old.ID || second.Next != "" {
+		t.Fatalf("pages of %d and %d, the last is %+v", len(first.Items), len(second.Items), second.Items[len(second.Items)-1])
+	}
+	for i, v := range slices.Concat(first.Items, second.Items[:6]) {
+		check.Equal(t, "visit", v.ID, fmt.Sprint("v-", 25-i))
+	}
+	check.Must(s.visits.Update(t.Context(), visitKey(old.ID), func(v *Visit) error { v.At = noon; return nil }))(t)
+	stored := check.Must(table.Get[map[string]any](t.Context(), s.table, visitKey(old.ID)))(t)
+	check.Equal(t, "stored id", stored["visitId"], any(old.ID))
 }
 
 func TestAnEditedProjectIsSavedOnce(t *testing.T) {

@@ -3,6 +3,7 @@
 package faq
 
 import (
+	"errors"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -38,12 +39,15 @@ const (
 	due     keys.Prefix = "DUE"
 	desk    keys.Prefix = "DESK"
 	day     keys.Prefix = "DAY"
+	bill    keys.Prefix = "BILL"
+	visit   keys.Prefix = "VISIT"
 )
 
 // Project is what tasks belong to.
 type Project struct {
 	ID       string `dynamodbav:"projectId"`
 	Name     string `dynamodbav:"name"`
+	Bills    int64  `dynamodbav:"bills,omitempty"` // the number of the last one
 	Revision string `dynamodbav:"revision"`
 }
 
@@ -176,6 +180,55 @@ var countersEntity = repo.Entity[Counters]{
 	Key:  func(c Counters) keys.Key { return countersKey(c.Project) },
 }
 
+// Bill has a number without gaps in its project.
+type Bill struct {
+	Project string `dynamodbav:"projectId"`
+	Number  int64  `dynamodbav:"number"`
+	Cents   int64  `dynamodbav:"cents"`
+}
+
+func billKey(projectID string, number int64) keys.Key {
+	return keys.Key{PK: project.PK(projectID), SK: bill.SK(keys.Int(number, 9))}
+}
+
+var billEntity = repo.Entity[Bill]{
+	Type: "BILL",
+	Key:  func(b Bill) keys.Key { return billKey(b.Project, b.Number) },
+}
+
+// Visit is listed by day. An earlier program has stored some with the id in the key only.
+type Visit struct {
+	ID       string    `dynamodbav:"visitId"`
+	At       time.Time `dynamodbav:"at"`
+	Revision string    `dynamodbav:"revision"`
+}
+
+func visitKey(id string) keys.Key { return keys.Key{PK: visit.PK(id), SK: keys.Metadata} }
+
+func dayKey(v Visit) keys.Key {
+	return keys.Key{PK: day.PK(v.At.UTC().Format(time.DateOnly)), SK: visit.SK(keys.Time(v.At), keys.Str(v.ID))}
+}
+
+var visitEntity = repo.Entity[Visit]{
+	Type: "VISIT", Version: "revision",
+	Key:      func(v Visit) keys.Key { return visitKey(v.ID) },
+	Indexes:  repo.Indexes[Visit]{"GSI1": dayKey},
+	Upgrades: []repo.Upgrade{idFromKey},
+}
+
+var idFromKey = repo.Upgrade{
+	Writes: []string{"visitId"}, Compatible: true,
+	Change: func(item table.Item) error {
+		pk, _ := item["pk"].(*types.AttributeValueMemberS)
+		parts, err := keys.Parse(keys.PK(pk.Value))
+		if err != nil || len(parts) != 2 {
+			return errors.New("the key has no id")
+		}
+		item["visitId"] = &types.AttributeValueMemberS{Value: parts[1]}
+		return nil
+	},
+}
+
 // Session ends by itself.
 type Session struct {
 	ID        string    `dynamodbav:"sessionId"`
@@ -200,6 +253,8 @@ type Tracker struct {
 	counters *repo.Repo[Counters]
 	sessions *repo.Repo[Session]
 	desks    *repo.Repo[DeskBooking]
+	bills    *repo.Repo[Bill]
+	visits   *repo.Repo[Visit]
 }
 
 // New returns the tracker in a table.
@@ -212,5 +267,7 @@ func New(t *table.Table) (*Tracker, error) {
 		repo.Into(&s.members, memberEntity),
 		repo.Into(&s.counters, countersEntity),
 		repo.Into(&s.sessions, sessionEntity),
-		repo.Into(&s.desks, deskBookingEntity))
+		repo.Into(&s.desks, deskBookingEntity),
+		repo.Into(&s.bills, billEntity),
+		repo.Into(&s.visits, visitEntity))
 }

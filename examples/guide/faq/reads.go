@@ -9,6 +9,7 @@ import (
 	"github.com/singletable/singletable/examples/guide/failures"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 )
 
@@ -30,6 +31,19 @@ func (s *Tracker) DueBefore(ctx context.Context, projectID string, end time.Time
 	return table.Collect(s.tasks.All(ctx, table.Query{
 		Index: "GSI1", PK: project.PK(projectID), Range: due.Until(end),
 	}))
+}
+
+// Visits returns the visits of some days, newest first.
+func (s *Tracker) Visits(ctx context.Context, from time.Time, days int, after string) (shard.Page[Visit], error) {
+	byDay := shard.Index{Index: "GSI1", Prefix: day}
+	for n := range days {
+		byDay.Suffixes = append(byDay.Suffixes, "#"+from.UTC().AddDate(0, 0, n).Format(time.DateOnly))
+	}
+	reader, err := shard.New[Visit](s.visits.View(), byDay, nil)
+	if err != nil {
+		return shard.Page[Visit]{}, err
+	}
+	return reader.Page(ctx, shard.Query{Range: visit.All(), Descending: true, Limit: 20, After: after})
 }
 
 // Board is everything of a project.
