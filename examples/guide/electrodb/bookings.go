@@ -3,7 +3,10 @@
 package electrodb
 
 import (
-	"strings"
+	"context"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -26,15 +29,19 @@ type Booking struct {
 	At      string `dynamodbav:"at"` // as JavaScript writes it, since the key is made of the text
 	Seats   int    `dynamodbav:"seats"`
 	Version int    `dynamodbav:"version"`
-	Model   string `dynamodbav:"__edb_v__"`
+	Model   string `dynamodbav:"__edb_v__"` // ElectroDB does not see an item without it
 }
 
-// key joins a prefix and labelled values, in lower case.
+// key joins a prefix and labelled values, in JavaScript's lower case: strings.ToLower knows
+// no final sigma. An empty value makes an empty key, which is refused.
 func key(prefix string, labelled ...string) string {
 	for i := 0; i < len(labelled); i += 2 {
-		prefix += "#" + labelled[i] + "_" + strings.ToLower(labelled[i+1])
+		if labelled[i+1] == "" {
+			return ""
+		}
+		prefix += "#" + labelled[i] + "_" + labelled[i+1]
 	}
-	return prefix
+	return cases.Lower(language.Und).String(prefix)
 }
 
 var entity = repo.Entity[Booking]{
@@ -55,3 +62,9 @@ var entity = repo.Entity[Booking]{
 
 // New returns the bookings in a table.
 func New(t *table.Table) (*repo.Repo[Booking], error) { return repo.New(t, entity) }
+
+// Create stores a new booking, which ElectroDB finds.
+func Create(ctx context.Context, bookings *repo.Repo[Booking], b Booking) error {
+	b.Model = "1"
+	return bookings.Create(ctx, &b)
+}
