@@ -16,16 +16,20 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestThePageQuotesTheCode$ -update
+//go:generate go test . -run ^TestThePagesQuoteTheCode$ -update
 
-func TestThePageQuotesTheCode(t *testing.T) {
+func TestThePagesQuoteTheCode(t *testing.T) {
 	t.Parallel()
 	if n := generated.Code(t, "../../../docs/faq.md", "."); n < 15 {
 		t.Errorf("%d quotations, want 15", n)
+	}
+	if n := generated.Code(t, "../../../docs/delete-data.md", "."); n != 1 {
+		t.Errorf("%d quotations, want 1", n)
 	}
 }
 
@@ -284,6 +288,29 @@ func TestADeskHasOneBookingADay(t *testing.T) {
 	check.OK(t, s.desks.Create(t.Context(), &second))
 	check.OK(t, s.desks.Delete(t.Context(), deskBookingKey("b-2")))
 	check.OK(t, s.desks.Create(t.Context(), &DeskBooking{ID: "b-3", Desk: "7", Days: []string{"2030-06-03"}}))
+}
+
+// A change that is delivered after the deletion of its project brings nothing back.
+func TestALateChangeBringsNothingBack(t *testing.T) {
+	t.Parallel()
+	now := noon
+	s := open(t, &now)
+	history := check.Must(s.History())(t)
+	check.OK(t, s.Start(t.Context(), Project{ID: "p"}, "ana", 0))
+	lines := table.Query{PK: keys.Prefix("HISTORY").PK("p")}
+	for i, deleted := range []bool{false, true} {
+		v := check.Must(NewTask("p", fmt.Sprint("t-", i), "paint", noon))(t)
+		event := check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), s.table, s.tasks.CreateOps(&v)...))(t)
+		if deleted {
+			check.Must(s.lines.DeleteAll(t.Context(), lines, nil))(t)
+			check.OK(t, s.projects.Delete(t.Context(), projectKey("p")))
+		}
+		response := check.Must(history.Handle(t.Context(), event))(t)
+		stats := check.Must(s.table.Count(t.Context(), lines))(t)
+		if want := 1 - i; len(response.BatchItemFailures) > 0 || stats.Items != want {
+			t.Errorf("deleted %t: %d lines, failed %v", deleted, stats.Items, response.BatchItemFailures)
+		}
+	}
 }
 
 func TestASessionEnds(t *testing.T) {

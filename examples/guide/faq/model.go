@@ -255,6 +255,7 @@ type Tracker struct {
 	desks    *repo.Repo[DeskBooking]
 	bills    *repo.Repo[Bill]
 	visits   *repo.Repo[Visit]
+	lines    *repo.Repo[Line]
 }
 
 // New returns the tracker in a table.
@@ -269,5 +270,6 @@ func New(t *table.Table) (*Tracker, error) {
 		repo.Into(&s.sessions, sessionEntity),
 		repo.Into(&s.desks, deskBookingEntity),
 		repo.Into(&s.bills, billEntity),
-		repo.Into(&s.visits, visitEntity))
+		repo.Into(&s.visits, visitEntity),
+		repo.Into(&s.lines, lineEntity))
 }
