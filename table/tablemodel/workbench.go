@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -16,8 +17,9 @@ import (
 // Workbench returns a data model of the table with the items as sample data, as
 // a JSON file that AWS's NoSQL Workbench imports. Each type of items is a facet
 // of the model; items without a type are the facet "untyped", unless none has a
-// type: then there are no facets. Local indexes, and those whose keys have several
-// attributes, are left out, since models have none. Values are whole, sets are sorted.
+// type: then there are no facets. Local indexes, vector indexes, and those whose keys have
+// several attributes are left out, since models have none; the description of the model
+// names them. Values are whole, sets are sorted.
 // Of the schema's settings, a model has the billing mode and the provisioned
 // throughput of the table. Its metadata name no author, and 1 January 1970 as its date.
 //
@@ -32,18 +34,40 @@ func Workbench(spec schema.Table, items []table.Item) ([]byte, error) {
 	return document(object{
 		"ModelName": l.schema.Name,
 		"ModelMetadata": object{
-			"Author": "", "Description": "", "DateCreated": made, "DateLastModified": made,
+			"Author": "", "Description": l.modelDescription(), "DateCreated": made, "DateLastModified": made,
 			"AWSService": "Amazon DynamoDB", "Version": "3.0",
 		},
 		"DataModel": []object{l.modelTable()},
 	})
 }
 
+// modelDescription names the indexes that the model is without.
+func (l layout) modelDescription() string {
+	var without []string
+	for _, v := range l.views[1:] {
+		if !inModel(v) {
+			without = append(without, v.index)
+		}
+	}
+	for _, v := range l.schema.Vectors {
+		without = append(without, v.Name)
+	}
+	if len(without) == 0 {
+		return ""
+	}
+	return "Without the indexes that a model cannot have: " + strings.Join(without, ", ")
+}
+
+// inModel reports whether a model can have an index.
+func inModel(v view) bool {
+	return !v.projection.Local && v.partition == 1 && len(v.sortKey()) <= 1
+}
+
 func (l layout) modelTable() object {
 	base := l.views[0]
 	indexes, facets, untyped := []object{}, []object{}, []json.RawMessage{}
 	for _, v := range l.views[1:] {
-		if v.projection.Local || v.partition > 1 || len(v.sortKey()) > 1 {
+		if !inModel(v) {
 			continue
 		}
 		projection := object{"ProjectionType": v.projection.Projection}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -230,6 +231,27 @@ func TestModelsWithoutItems(t *testing.T) {
 	}
 	text := expect.Value(tablemodel.Workbench(schemas["production"], nil))(t)
 	expect.Golden(t, "production.workbench.json", string(text))
+}
+
+// The indexes that a model cannot have are named in it.
+func TestModelsNameWhatTheyAreWithout(t *testing.T) {
+	t.Parallel()
+	spec := schema.Table{
+		Name: "Products",
+		Indexes: []schema.Index{
+			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
+			{Name: "LSI1", SK: "lsi1sk", Local: true},
+			{Name: "byState", PKs: []schema.Attribute{{Name: "tenant"}, {Name: "state"}}},
+		},
+		Vectors: []schema.VectorIndex{{Name: "similar", Attribute: "embedding", Dimensions: 8}},
+	}
+	file := expect.Value(tablemodel.Workbench(spec, nil))(t)
+	var whole struct{ ModelMetadata struct{ Description string } }
+	expect.OK(t, json.Unmarshal(file, &whole))
+	expect.Equal(t, "description", whole.ModelMetadata.Description, "Without the indexes that a model cannot have: LSI1, byState, similar")
+	if n := len(readModel(t, file)["GlobalSecondaryIndexes"].([]any)); n != 1 {
+		t.Errorf("%d global indexes, want 1", n)
+	}
 }
 
 func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
