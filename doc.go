@@ -79,6 +79,8 @@
 //		}
 //	}
 //
+// It prints "1 notice: payment received and approved".
+//
 // # Consistency
 //
 // Reads are eventually consistent by default. A view made by Consistent, and a

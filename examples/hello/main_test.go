@@ -23,7 +23,7 @@ func Example() {
 }
 
 // The README and the package documentation show this program. They must show it
-// as it is.
+// as it is, and what it prints: the output of the Example.
 func TestDocumentationShowsThisProgram(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
@@ -36,6 +36,14 @@ func TestDocumentationShowsThisProgram(t *testing.T) {
 	program := read("main.go")
 	if !strings.Contains(read("../../README.md"), "```go\n"+program+"```\n") {
 		t.Error("README.md does not show examples/hello/main.go as it is")
+	}
+	_, printed, _ := strings.Cut(read("main_test.go"), "// Output:\n\t// ")
+	printed, _, _ = strings.Cut(printed, "\n")
+	if !strings.Contains(read("../../README.md"), "`"+printed+"`") {
+		t.Errorf("README.md does not say that it prints %q", printed)
+	}
+	if !strings.Contains(read("../../doc.go"), `"`+printed+`"`) {
+		t.Errorf("doc.go does not say that it prints %q", printed)
 	}
 	var comment strings.Builder
 	for line := range strings.Lines(program) {
