@@ -99,8 +99,8 @@ type Store struct {
 
 // New returns a store of records in a table, whose schema must have a TTL
 // attribute. Its clock is the table's. Records and results are read whole: a projection
-// of the table, by [table.Table.Project], does not count. With the View of a repo.Repo,
-// results that are references are read as its entities, and upgraded.
+// of the table, by [table.Table.Project], does not count. Results that are references are
+// read by the view: with that of a repo.Repo, as its entities, and upgraded.
 func New(t *table.Table, options *Options) (*Store, error) {
 	if t == nil {
 		return nil, &table.Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", errInvalidStore)}
@@ -123,7 +123,7 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	if err := checkNames(spec); err != nil {
 		return fail("%w", err)
 	}
-	return &Store{table: t, records: t.OfType("").Consistent(), schema: spec, o: o}, nil
+	return &Store{table: t, records: t.Whole().Consistent(), schema: spec, o: o}, nil
 }
 
 // checkNames refuses a table whose own attributes would overwrite those of a

@@ -84,6 +84,7 @@ type state struct {
 
 // New returns the lock under a key of a table. It sends nothing. The item under the key stays
 // when the lease is released: without it, numbers would begin again. So it must not expire.
+// What a view of t leaves out does not count.
 //
 // Errors: [table.ErrInvalid].
 func New(t *table.Table, key keys.Key, options *Options) (*Lock, error) {

@@ -52,7 +52,8 @@ func IgnoreOther() Member { return &member{core: new(core)} }
 //	err := repo.Collect(ctx, tbl, q, users.AppendTo(&us), transactions.AppendTo(&txs))
 //
 // With a projection of the query or of t, or from an index that does not project all
-// attributes, the values are parts of items: see [Repo.Project].
+// attributes, the values are parts of items: see [Repo.Project]. A type of t
+// ([table.Table.OfType]) does not count, since the members have the types.
 //
 // After an error the slices are as they were.
 func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Member) error {
@@ -89,7 +90,7 @@ func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Memb
 //		}
 //	}
 //
-// The error is yielded once, last, and must be looked at. Parts of items are as in
+// The error is yielded once, last, and must be looked at. Views of t are as in
 // [Collect].
 func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Member) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
@@ -124,7 +125,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			views = append(views, m.view)
 		}
 	}
-	for attributes, err := range table.All[table.Item](ctx, t.WithUpgrade(views...), q) {
+	for attributes, err := range table.All[table.Item](ctx, t.OfType("").WithUpgrade(views...), q) {
 		if err != nil {
 			if e, ok := err.(*table.Error); ok { //nolint:errorlint // it is All's own
 				e.Op = op

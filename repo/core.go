@@ -16,7 +16,7 @@ import (
 // core is what a [Repo] holds and does, whatever T is: so it is compiled once, and
 // not again for each T. A value is given to it, and returned, as a *T in an any.
 type core struct {
-	table *table.Table // as given, without a projection
+	table *table.Table // as given, without what a view of it leaves out
 	// reads refuses items of other types, and upgrades those of former shapes.
 	// consistent does so too, reads consistently, and leaves shape attributes as they
 	// are stored: writes need these.
@@ -75,7 +75,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	if err := entity.validate(spec); err != nil {
 		return err
 	}
-	t = t.Project() // writes need items as a whole
+	t = t.Whole() // writes need items as a whole, and reads have the entity's type
 	*c = core{
 		table: t, schema: spec,
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},

@@ -100,7 +100,7 @@ func (c *core) decide(ctx context.Context, s *snapshot, w wish) (*plan, error) {
 
 // peek reads what is stored under a key, of whatever type; nil if that is nothing.
 func (c *core) peek(ctx context.Context, key keys.Key) (table.Item, error) {
-	item, err := table.Get[table.Item](ctx, c.table.OfType("").Consistent(), key)
+	item, err := table.Get[table.Item](ctx, c.table.Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, nil
 	}

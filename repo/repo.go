@@ -16,8 +16,8 @@ import (
 type Repo[T any] struct{ core core }
 
 // New returns a repository for an entity. A description that is invalid is
-// a [*schema.Error] that lists everything that is wrong. A projection of t
-// ([table.Table.Project]) has no meaning: see [Repo.Project].
+// a [*schema.Error] that lists everything that is wrong. What a view of t leaves out
+// does not count: see [table.Table.Whole], and [Repo.Project].
 //
 // Without [Entity].Version, nothing tells a value that was read in part from a whole
 // one, and a write of it removes what was not read.

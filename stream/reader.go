@@ -34,7 +34,7 @@ type Reader struct {
 	Client *dynamodbstreams.Client
 	// Table holds the positions of the consumer, the router's table by default. Its
 	// keys are strings, and leases end by its clock: those of the processes must agree
-	// within 15 seconds.
+	// within 15 seconds. What a view of it leaves out does not count.
 	Table *table.Table
 	// StreamARN is the stream, by default the newest one of the router's table. A
 	// consumer has a position of its own in each stream. A former stream that was not
@@ -108,7 +108,6 @@ func (r Reader) withDefaults() (Reader, error) {
 	if r.Table != nil && !made(r.Table) {
 		bad("Table: is not one of table.New")
 	} else if r.Table != nil {
-		r.Table = r.Table.OfType("")
 		if s := r.Table.Schema(); s.SimpleKey || s.PKType != types.ScalarAttributeTypeS || s.SKType != types.ScalarAttributeTypeS {
 			bad("Table: %s has not two keys that are strings", s.Name)
 		}

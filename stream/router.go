@@ -42,8 +42,8 @@ type Options struct {
 	Concurrency int
 }
 
-// New returns a router for a table. Each handler is for another type. Problems with
-// the arguments are [table.ErrInvalid], all of them in one error.
+// New returns a router for a table, whatever a view of it reads. Each handler is for
+// another type. Problems with the arguments are [table.ErrInvalid], all of them in one error.
 func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error) {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
@@ -52,7 +52,7 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 		t = nil
 		bad("the table is not one of table.New")
 	} else {
-		r.table, r.schema = t.OfType(""), t.Schema()
+		r.table, r.schema = t, t.Schema()
 	}
 	if r.options.Concurrency < 0 {
 		bad("Concurrency is negative")

@@ -205,6 +205,11 @@ func (t *Table) OfType(name string) *Table {
 	return &view
 }
 
+// Whole returns the table without a view's projection, type and upgrades: its reads give
+// items of all types, whole and as they are stored. It ends [Table.Project],
+// [Table.OfType] and the View of a repo.Repo, and keeps [Table.Consistent].
+func (t *Table) Whole() *Table { return t.OfType("").Project() }
+
 // WithUpgrade returns a view of the table whose reads upgrade the items of some types,
 // and mark values that are parts of items. [Table.OfType] ends it. It is for package
 // repo alone: see repo.Repo.View.

@@ -47,12 +47,12 @@ func SetAside(ctx context.Context, t *table.Table, itemType string, pk keys.PK, 
 
 // Asides reads what was set aside in a partition.
 func Asides(ctx context.Context, t *table.Table, itemType string, pk keys.PK) iter.Seq2[Aside, error] {
-	return table.All[Aside](ctx, t.OfType(itemType), table.Query{PK: pk, Range: asidePrefix.All()})
+	return table.All[Aside](ctx, t.Whole().OfType(itemType), table.Query{PK: pk, Range: asidePrefix.All()})
 }
 
 // Forget deletes all items of a type in a partition.
 func Forget(ctx context.Context, t *table.Table, itemType string, pk keys.PK) error {
-	items, err := table.Collect(table.All[table.Item](ctx, t.OfType(itemType).Consistent(), table.Query{PK: pk}))
+	items, err := table.Collect(table.All[table.Item](ctx, reads(t, itemType), table.Query{PK: pk}))
 	if err != nil || len(items) == 0 {
 		return err
 	}

@@ -39,6 +39,7 @@ const (
 
 // Lease is an item that is given to one process at a time.
 type Lease struct {
+	// Table is where the item is, whatever a view of it reads.
 	Table *table.Table
 	Key   keys.Key
 	// Type is the type attribute of the item.
@@ -76,7 +77,13 @@ func Read[S any](ctx context.Context, l Lease) (s S, found bool, err error) {
 }
 
 func read[S any](ctx context.Context, l Lease) (Record[S], error) {
-	return table.Get[Record[S]](ctx, l.Table.OfType(l.Type).Consistent(), l.Key)
+	return table.Get[Record[S]](ctx, reads(l.Table, l.Type), l.Key)
+}
+
+// reads returns how the items of a type are read. Views are dropped: leases and what was
+// set aside have attributes that no view of the caller's items names.
+func reads(t *table.Table, itemType string) *table.Table {
+	return t.Whole().OfType(itemType).Consistent()
 }
 
 // Seen is what a process has seen of a lease that another one holds. The zero value
@@ -217,7 +224,7 @@ func Outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // List returns the leases of a type in a partition.
 func List[S any](ctx context.Context, t *table.Table, itemType string, q table.Query) ([]Record[S], error) {
-	return table.Collect(table.All[Record[S]](ctx, t.OfType(itemType).Consistent(), q))
+	return table.Collect(table.All[Record[S]](ctx, reads(t, itemType), q))
 }
 
 // Wait waits, as between two looks at a lease. If the context ends first, it returns the

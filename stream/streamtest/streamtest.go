@@ -34,8 +34,8 @@ import (
 // that leaves the item as it was have no record. An error is that of
 // [table.Table.Transact]; then there is no event.
 //
-// client is a client of the table. Other writers of the same items must not run at the
-// same time.
+// client is a client of the table, of which views do not count. Other writers of the same
+// items must not run at the same time.
 func Transact(ctx context.Context, client table.Client, t *table.Table, ops ...table.Op) (json.RawMessage, error) {
 	ks := make([]keys.Key, len(ops))
 	for i, op := range ops {

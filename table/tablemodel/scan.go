@@ -11,7 +11,7 @@ const defaultMax = 1000
 
 // Scan reads items of a table until it has limit of them, 1,000 if limit is zero, or
 // there are no more. It is for development tables and tables of tests: it reads
-// and costs what [table.ScanPage] does. Expired items are not returned.
+// by the view of t, and costs what [table.ScanPage] does. Expired items are not returned.
 func Scan(ctx context.Context, t *table.Table, limit int) ([]table.Item, error) {
 	if limit == 0 {
 		limit = defaultMax
