@@ -73,7 +73,6 @@ type Options struct {
 // [New].
 type Lock struct {
 	lease stored.Lease
-	mu    sync.Mutex
 	seen  stored.Seen
 }
 
@@ -102,15 +101,15 @@ func New(t *table.Table, key keys.Key, options *Options) (*Lock, error) {
 }
 
 // Acquire takes the lease if it is free: never held, released, or not renewed for its life.
-// It takes a read and a write. Each call is a holder of its own, also in one process.
+// It takes a read and a write. Each call is a holder of its own, also in one process, and
+// waits for no other. When the context ends, it returns within a second: a write that was
+// begun has that time to become known.
 //
 // Errors:
 //   - [ErrHeld]: another holder has it. Wait for about a life before you ask again.
 //   - [table.ErrOutcomeUnknown], and those of a read or write: the lease may be held, by
 //     nobody who knows, until its life ends.
 func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	mine := l.lease
 	mine.Owner = rand.Text()
 	held, err := stored.TakeNext(ctx, mine, state{Number: 1}, func(s state) state { return state{Number: s.Number + 1} }, &l.seen)
@@ -120,7 +119,7 @@ func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
 	if err != nil {
 		return nil, l.fail("Acquire", err)
 	}
-	return &Lease{lock: l, owner: mine.Owner, held: held, until: l.end()}, nil
+	return &Lease{lock: l, owner: mine.Owner, turn: make(chan struct{}, 1), held: held, number: held.State.Number, until: l.end()}, nil
 }
 
 func (l *Lock) end() time.Time { return l.lease.Table.Now().Add(l.lease.Life) }
@@ -131,20 +130,38 @@ func (l *Lock) fail(op string, err error) error {
 
 // Lease is a lock that is held. It is safe for concurrent use. Get one from [Lock.Acquire].
 type Lease struct {
-	lock  *Lock
-	owner string
+	lock   *Lock
+	owner  string
+	number int64
+	// turn is full while a call uses held. Its requests can take long, so a call waits
+	// for it no longer than its context lasts.
+	turn chan struct{}
+	held *stored.Held[state]
+	// mu is of the rest, and never held during a request.
 	mu    sync.Mutex
-	held  *stored.Held[state]
 	until time.Time
 	// released means that Release was called.
 	released bool
 }
 
+// take waits for the turn to use held. The caller gives it back if there is no error.
+func (l *Lease) take(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *Lease) giveBack() { <-l.turn }
+
 // Number returns the fencing number of the holder: greater than that of every holder before,
 // from 1 on. It does not change while the lease is held.
-func (l *Lease) Number() int64 { return l.held.State.Number }
+func (l *Lease) Number() int64 { return l.number }
 
 // Until returns when the lease ends without another [Lease.Renew], by the clock of the table.
+// It waits for no request: while Renew runs it returns the end from before.
 func (l *Lease) Until() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,9 +182,11 @@ func (l *Lease) Check() table.Op {
 // Errors: [ErrLost]. After another error the lease may have been renewed, and is held until its
 // end at least.
 func (l *Lease) Renew(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.released {
+	if err := l.take(ctx); err != nil {
+		return l.lock.fail("Renew", err)
+	}
+	defer l.giveBack()
+	if l.isReleased() {
 		return l.lock.fail("Renew", fmt.Errorf("%w: it was released", ErrLost))
 	}
 	until := l.lock.end()
@@ -178,16 +197,31 @@ func (l *Lease) Renew(ctx context.Context) error {
 	if err != nil {
 		return l.lock.fail("Renew", err)
 	}
-	l.until = until
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.released {
+		l.until = until
+	}
 	return nil
 }
 
-// Release frees the lease for others at once. A lease that was lost or released is no error:
-// this holder does not have it.
-func (l *Lease) Release(ctx context.Context) error {
+func (l *Lease) isReleased() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.released
+}
+
+// Release frees the lease for others at once. A lease that was lost or released is no error:
+// this holder does not have it. It waits for a Renew that runs, and no Renew begins after it.
+// After an error the lease may be held until its end.
+func (l *Lease) Release(ctx context.Context) error {
+	l.mu.Lock()
 	l.until, l.released = time.Time{}, true
+	l.mu.Unlock()
+	if err := l.take(ctx); err != nil {
+		return l.lock.fail("Release", err)
+	}
+	defer l.giveBack()
 	if err := l.held.Release(ctx); err != nil && !errors.Is(err, ErrHeld) {
 		return l.lock.fail("Release", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -166,6 +167,49 @@ func TestNumbersGrow(t *testing.T) {
 	if last.Load() < 20 {
 		t.Errorf("the last number is %d", last.Load())
 	}
+}
+
+// hold holds the next request back until release is closed. It closes began when the request
+// is on its way.
+func hold(began chan<- struct{}, release <-chan struct{}) tabletest.Fault {
+	block := tabletest.Block(release)
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		close(began)
+		return block(r, next)
+	}
+}
+
+// A call waits for the request of another call no longer than its own context lasts.
+func TestACallThatHangsHoldsNoOtherUp(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, tabletest.New(t, spec, nil))
+	began, release := make(chan struct{}), make(chan struct{})
+	p.faults.Next("GetItem", hold(began, release))
+	slow := make(chan error, 1)
+	go func() { slow <- expect.ErrOf(p.Acquire(t.Context())) }()
+	<-began
+	held := expect.Value(p.Acquire(t.Context()))(t)
+	close(release)
+	expect.Err(t, <-slow, lease.ErrHeld)
+
+	began, release = make(chan struct{}), make(chan struct{})
+	p.faults.Next("UpdateItem", hold(began, release))
+	p.pass(time.Second)
+	go func() { slow <- held.Renew(t.Context()) }()
+	<-began
+	expect.Equal(t, "until", held.Until(), noon.Add(time.Minute))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	expect.Err(t, held.Renew(ended), context.Canceled)
+	expect.Err(t, held.Release(ended), context.Canceled)
+	close(release)
+	expect.OK(t, <-slow)
+
+	// A release that was begun ends the lease for its holder, and is repeated.
+	expect.Equal(t, "until", held.Until(), time.Time{})
+	expect.Err(t, held.Renew(t.Context()), lease.ErrLost)
+	expect.OK(t, held.Release(t.Context()))
+	expect.Equal(t, "number", expect.Value(p.Acquire(t.Context()))(t).Number(), 2)
 }
 
 func TestNewRefuses(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -87,8 +88,10 @@ func reads(t *table.Table, itemType string) *table.Table {
 }
 
 // Seen is what a process has seen of a lease that another one holds. The zero value
-// is nothing yet.
+// is nothing yet. It is safe for concurrent use: what an earlier read has seen only makes
+// the life begin again.
 type Seen struct {
+	mu       sync.Mutex
 	revision string
 	at       time.Time
 }
@@ -138,6 +141,8 @@ func TakeNext[S any](ctx context.Context, l Lease, first S, next func(S) S, seen
 // same reports whether a revision was seen for a life, and takes note of it.
 func (s *Seen) same(revision string, l Lease) bool {
 	now := l.Table.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.revision != revision {
 		s.revision, s.at = revision, now
 	}
