@@ -302,8 +302,9 @@ func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
 	}
 	if err != nil {
 		_, err = c.fail(err)
+		return v, err
 	}
-	return v, err
+	return inOrder(v), nil
 }
 
 // reference returns the key of the item that a record refers to.

@@ -67,7 +67,7 @@ func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 // Reference plans ops, up to 99, and a result that is an item of the table. The
 // record keeps the item's key. A repeated request gets the item as it is by
 // then, and [ErrResultGone] if it was deleted. A result that storing would change is
-// refused, as by [Snapshot].
+// refused, and what does not count as a difference is in one form, as by [Snapshot].
 //
 // The item is read as the table that was given to [New] reads. For an entity of package
 // repo that has upgrades, make a store of its View: other tables do not upgrade what an
@@ -127,14 +127,11 @@ func (p Plan[R]) fill(record table.Item, spec schema.Table) (R, error) {
 		record[resultPK] = &types.AttributeValueMemberS{Value: string(p.reference.PK)}
 		record[resultSK] = &types.AttributeValueMemberS{Value: string(p.reference.SK)}
 	}
-	result, err := decode[R](value)
-	if err != nil {
+	result, path, err := readBack(p.result, value)
+	switch {
+	case err != nil:
 		return none, fmt.Errorf("%w: %w", errInvalidPlan, quiet("result: it cannot be read back", err))
-	}
-	if isItem(p.result) {
-		return result, nil
-	}
-	if path := differs(reflect.ValueOf(&p.result).Elem(), reflect.ValueOf(&result).Elem(), "result"); path != "" {
+	case path != "":
 		return none, fmt.Errorf("%w: %s would read back as another value", errInvalidPlan, path)
 	}
 	return result, nil
@@ -217,6 +214,31 @@ func isItem[R any](v R) bool {
 		return true
 	}
 	return false
+}
+
+// readBack returns a result as it is read from the attribute that was made of it. path is
+// that of what differs then, "" if nothing does.
+func readBack[R any](result R, value types.AttributeValue) (back R, path string, err error) {
+	back, err = decode[R](value)
+	if err != nil || isItem(result) {
+		return back, "", err
+	}
+	return back, differs(reflect.ValueOf(&result).Elem(), reflect.ValueOf(&back).Elem(), "result"), nil
+}
+
+// inOrder returns a result that was read from an item of the table as the first request
+// gets one: DynamoDB returns sets in any order. A result that this would change otherwise
+// stays as it is.
+func inOrder[R any](result R) R {
+	value, err := encode(result)
+	if err != nil {
+		return result
+	}
+	back, path, err := readBack(result, value)
+	if err != nil || path != "" {
+		return result
+	}
+	return back
 }
 
 // decode returns a result as a repeated request gets it. The first request gets

@@ -135,6 +135,24 @@ func TestReferencesToWrittenItems(t *testing.T) {
 	}
 }
 
+// A repeated request gets a set in the order in which the first one got it, whatever order
+// it was written in.
+func TestReferenceToASet(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	o := order{ID: "o", Goods: "goods", At: start, Tags: []string{"c", "a", "b"}, Inner: map[string]any{"n": 1.0}}
+	var values []order
+	for range 2 {
+		result, err := idempotency.Do(t.Context(), s.store, request("k"), planned(func() (idempotency.Plan[order], error) {
+			return idempotency.Reference(o, orderKey("o"), table.Create(orderKey("o"), o)), nil
+		}))
+		expect.OK(t, err)
+		values = append(values, result.Value)
+	}
+	expect.Equal(t, "a repeated result", values[1], values[0])
+	expect.Equal(t, "a set", values[0].Tags, []string{"a", "b", "c"})
+}
+
 // unkept is a result of many types. One field at a time is set.
 type unkept struct {
 	Int     *big.Int
