@@ -281,7 +281,7 @@ func packages(t *testing.T, tbl *table.Table) map[string]error {
 	s := expect.Value(shard.New[broken](tbl, shard.Index{Index: "GSI1", Prefix: "B", Shards: 1}, nil))(t)
 	all["shard.Page"] = second(s.Page(ctx, shard.Query{Limit: 5, Descending: true}))
 	store := expect.Value(idempotency.New(tbl, nil))(t)
-	request := idempotency.Request{Key: secretText, Scope: secretText}
+	request := idempotency.Request{Key: secretText, Scope: secretText, Payload: secretText}
 	do := func(r idempotency.Request, v any) error {
 		_, err := idempotency.Do(ctx, store, r, func(context.Context) (idempotency.Plan[any], error) {
 			return idempotency.Snapshot[any](v, table.Put(keys.Key{PK: "A", SK: "B"}, nil)), nil

@@ -97,6 +97,9 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 	if err := r.validate(); err != nil {
 		return c.fail(err)
 	}
+	if op == opDo && r.lacksPayload() {
+		return c.fail(errNoPayload)
+	}
 	if plan == nil {
 		return c.fail(fmt.Errorf("%w: it is nil", errInvalidPlan))
 	}

@@ -66,7 +66,7 @@
 // Test for these errors in this order: the first ones also match more general
 // errors of package table.
 //
-//	[ErrInvalidRequest]              400  key missing or too long
+//	[ErrInvalidRequest]              400  key missing or too long; payload missing
 //	[ErrPayloadMismatch]             422  or 409; the key belongs to another request
 //	a failed business condition      409  nothing was recorded, the key can be used again
 //	[ErrResultGone]                  410  or 404; it was done, and the item deleted since

@@ -154,7 +154,7 @@ func ExampleReference() {
 		log.Fatal(err)
 	}
 
-	request := idempotency.Request{Key: "req-uuid-1"} // IDE#req-uuid-1 / METADATA
+	request := idempotency.Request{Key: "req-uuid-1", Payload: "250 to bob"} // IDE#req-uuid-1 / METADATA
 	plan := func(context.Context) (idempotency.Plan[payment], error) {
 		p := payment{ID: "tx-1", Amount: 250}
 		return idempotency.Reference(p, paymentKey(p.ID), table.Create(paymentKey(p.ID), p)).
@@ -190,7 +190,7 @@ func ExampleStore_Lookup() {
 		log.Fatal(err)
 	}
 
-	request := idempotency.Request{Scope: "u-123", Key: "8e03978e"}
+	request := idempotency.Request{Scope: "u-123", Key: "8e03978e", Payload: ""}
 	_, err = store.Lookup(ctx, request)
 	fmt.Println("before:", errors.Is(err, table.ErrNotFound))
 
@@ -348,7 +348,7 @@ func ExampleOptions_legacy() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := idempotency.Do(ctx, store, idempotency.Request{Key: "8e03978e"},
+	result, err := idempotency.Do(ctx, store, idempotency.Request{Key: "8e03978e", Payload: "250 to bob"},
 		func(context.Context) (idempotency.Plan[payment], error) {
 			return idempotency.Plan[payment]{}, errors.New("not called")
 		})

@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/singletable/singletable/keys"
@@ -21,6 +22,10 @@ type Request struct {
 	Key string
 	// Payload is what the request asks for. A request with the same key and
 	// another payload is refused with [ErrPayloadMismatch].
+	//
+	// [Do] needs one: without, whatever else is requested with the key would get the
+	// result of the first. So nil and a nil pointer are [ErrInvalidRequest] there. A
+	// request that asks for nothing but its scope and key has "", as an empty body has.
 	//
 	//   - A []byte or [encoding/json.RawMessage] that holds JSON is compared
 	//     without regard to white space and to the order of members. Numbers are
@@ -52,6 +57,15 @@ func (r Request) key() keys.Key {
 		pk = keys.Ide.PK(r.Scope, r.Key)
 	}
 	return keys.Key{PK: pk, SK: keys.Metadata}
+}
+
+var errNoPayload = fmt.Errorf("%w: Payload is missing: give what the request asks for, "+
+	`or "" if scope and key say it all`, ErrInvalidRequest)
+
+// lacksPayload reports whether nobody has set the payload. A nil []byte is an empty body.
+func (r Request) lacksPayload() bool {
+	v := reflect.ValueOf(r.Payload)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func (r Request) validate() error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,35 @@ func TestInvalidRequests(t *testing.T) {
 		})
 	}
 	expect.Equal(t, "orders", s.drawn, 0)
+}
+
+// Without a payload, Do could not tell another request with the key. An empty one is a
+// payload.
+func TestMissingPayload(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	for _, scope := range []string{"", "s"} {
+		for _, payload := range []any{nil, (*audit)(nil)} {
+			r := idempotency.Request{Scope: scope, Key: "k", Payload: payload}
+			n := s.sent(func() {
+				err := expect.ErrOf(idempotency.Do(t.Context(), s.store, r, s.snapshot("k")))
+				wantErr(t, err, idempotency.ErrInvalidRequest)
+				if err == nil || !strings.Contains(err.Error(), "Payload") {
+					t.Errorf("error %v", err)
+				}
+			})
+			expect.Equal(t, "requests", n, 0)
+		}
+	}
+	for i, payload := range []any{"", []byte(nil), []byte{}, json.RawMessage("null"), map[string]string(nil)} {
+		r := idempotency.Request{Key: strconv.Itoa(i), Payload: payload}
+		for _, replayed := range []bool{false, true} {
+			result := expect.Value(idempotency.Do(t.Context(), s.store, r, s.snapshot("k")))(t)
+			expect.Equal(t, "replayed", result.Replayed, replayed)
+		}
+		r.Payload = "another"
+		wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))), idempotency.ErrPayloadMismatch)
+	}
 }
 
 // base and audit are embedded in payloads.
