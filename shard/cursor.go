@@ -1,11 +1,12 @@
 package shard
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/singletable/singletable/internal/window"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 )
@@ -29,7 +30,7 @@ func (r *Reader[T]) start(q Query) (after *position, at paginate.Position, err e
 		return nil, at, &paginate.Error{Reason: paginate.Mismatch}
 	case first.Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
 		return nil, at, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
-	case !at.FromEdge && outOfRange(q.Range, q.Descending != at.Before, p.sk):
+	case !at.FromEdge && window.After(q.Range, p.sk, order(q.Descending != at.Before)) == window.Other:
 		return nil, at, &paginate.Error{Reason: paginate.OutOfRange}
 	case r.ties == byIdentity:
 		p.id = at.Values[1].Data
@@ -76,17 +77,9 @@ func remaining(q Query, after *position) keys.Range {
 	return r
 }
 
-// outOfRange reports whether a position belongs to another range than the one that is
-// read, by the rule of [table.Query]: it lacks what all sort keys of the range begin
-// with. Or it is above the range, of which nothing is left to read in this direction:
-// clocks do not move a range down.
-func outOfRange(r keys.Range, descending bool, sk keys.SK) bool {
-	n := 0
-	for n < min(len(r.From), len(r.To)) && r.From[n] == r.To[n] {
-		n++
-	}
-	shared := r.From[:strings.LastIndexByte(string(r.From[:n]), '#')+1]
-	return !strings.HasPrefix(string(sk), string(r.Prefix+shared)) || !descending && r.To != "" && sk > r.To
+// order is that of a read in one direction.
+func order(descending bool) window.Order {
+	return window.Order{Compare: cmp.Compare[keys.SK], Descending: descending, Segments: true}
 }
 
 // following returns the least sort key that is greater than all that begin with

@@ -72,6 +72,8 @@ func TestMovingBounds(t *testing.T) {
 		"a window that has moved on": {true, keys.None.Since(at(10)), keys.None.Since(at(30)), span(10, 19), span(30, 39)},
 		"the end is the position":    {true, keys.None.Since(at(0)), keys.Range{From: sortKey(0), To: sortKey(9)}, span(0, 9), nil},
 		"both bounds":                {true, keys.None.Between(at(5), at(20)), keys.None.Between(at(10), at(18)), span(5, 14), span(15, 17)},
+		"empty, below the position":  {true, keys.None.Since(at(10)), keys.None.Between(at(5), at(5)), span(10, 19), nil},
+		"empty, above the position":  {true, keys.None.Since(at(10)), keys.None.Between(at(50), at(50)), span(10, 19), nil},
 		"the item at the position":   {false, keys.None.Since(at(10)), keys.Exactly(sortKey(50)), span(59, 50), nil},
 	} {
 		q := shard.Query{Limit: 10, Descending: !tt.oldestFirst, Range: tt.before}

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/window"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
@@ -100,38 +100,20 @@ func (r *reader) cursorScope() []byte {
 // comes from the query and never from the cursor, so no cursor leads into another
 // partition; some engines would follow it there.
 func (r *reader) resumeQuery(at Item) error {
-	if r.after = at; r.done {
-		return nil
-	}
+	r.after = at
 	_, text := keyText(at[r.ranged.Name])
-	below := r.Range.From != "" && compareKeys(r.ranged.Type, keys.SK(text), r.Range.From) < 0
-	above := r.Range.To != "" && compareKeys(r.ranged.Type, keys.SK(text), r.Range.To) > 0
-	switch {
-	case !strings.HasPrefix(text, string(r.shared())), above && !r.Descending:
+	switch window.After(r.Range, keys.SK(text), r.order()) {
+	case window.Other:
 		return &paginate.Error{Reason: paginate.OutOfRange}
-	case below && r.Descending:
+	case window.Nothing:
 		r.done = true
-	case below || above:
-		// All of the range is left. DynamoDB refuses a start key outside of it.
-	default:
+	case window.Whole:
+		// DynamoDB refuses a start key outside of the range.
+	case window.Part:
 		for _, k := range r.fixed {
 			at[k.Name] = k.value()
 		}
 		r.start = at
 	}
 	return nil
-}
-
-// shared returns the beginning that all sort keys of the range have in common: its
-// prefix, or the whole segments that both bounds begin with.
-func (r *reader) shared() keys.SK {
-	in := r.Range
-	if in.Prefix != "" || r.composite || r.ranged.Type != types.ScalarAttributeTypeS {
-		return in.Prefix
-	}
-	n := 0
-	for n < min(len(in.From), len(in.To)) && in.From[n] == in.To[n] {
-		n++
-	}
-	return in.From[:strings.LastIndexByte(string(in.From[:n]), '#')+1]
 }

@@ -187,6 +187,8 @@ func TestStartsOfRows(t *testing.T) {
 			t.Errorf("start %s in %v: %v after %d requests", tt.start, tt.in, err, sent)
 		case tt.want != nil && (err != nil || !slices.Equal(got, tt.want)):
 			t.Errorf("start %s in %v: %v, %v; want %v", tt.start, tt.in, got, err, tt.want)
+		case tt.start == string(tt.in.To) && sent > 0: // which DynamoDB Local refuses
+			t.Errorf("start %s in %v: %d requests", tt.start, tt.in, sent)
 		}
 	}
 	if err := second(table.QueryRows[account](t.Context(), tbl, table.Query{PK: "A", After: "x"}, nil)); !errors.Is(err, table.ErrInvalid) {

@@ -28,8 +28,9 @@ import (
 //   - the whole range follows it, and the query continues at the range's start: a
 //     position below From in ascending order, or above To in descending order;
 //   - nothing follows it, and the query has ended: a position below From in
-//     descending order, as of a window that has moved on. The page is empty, has no
-//     Next, and sends nothing;
+//     descending order, as of a window that has moved on, or in the table itself, whose
+//     sort keys are unique, the last key of the range. The page is empty, has no Next, and
+//     sends nothing, as that of an empty range is at any position;
 //   - it is refused as [paginate.OutOfRange]: a position above To in ascending
 //     order, where clocks do not move a window, or one without the segments that
 //     From and To share, such as TX#. Such a cursor is of another range.

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/window"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 )
@@ -73,6 +74,17 @@ func (r *reader) setLayout() error {
 	r.part = r.partial() || len(r.Project) > 0
 	r.shapeless = r.partial() && !r.includes(r.t.schema.Shape)
 	return nil
+}
+
+// order is that of the sort keys. The keys of the table are unique, those of an index can
+// be of several items.
+func (r *reader) order() window.Order {
+	return window.Order{
+		Compare:    func(a, b keys.SK) int { return compareKeys(r.ranged.Type, a, b) },
+		Descending: r.Descending,
+		Segments:   !r.composite && r.ranged.Type == types.ScalarAttributeTypeS,
+		Unique:     r.secondary == nil,
+	}
 }
 
 // expressions returns the filter and the projection, and adds what they stand

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/singletable/singletable/internal/window"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -153,9 +154,11 @@ func (r *reader) startAt(start Item) error {
 			return invalid("start", "is in another partition than the query")
 		}
 	}
-	if _, sk := keyText(start[r.ranged.Name]); !inRange(r.ranged, r.Range, keys.SK(sk)) {
+	_, sk := keyText(start[r.ranged.Name])
+	if !inRange(r.ranged, r.Range, keys.SK(sk)) {
 		return invalid("start", "is outside the query's range")
 	}
-	r.start = start
+	// At the end of the range, nothing is sent: an engine can refuse such a start.
+	r.start, r.done = start, window.After(r.Range, keys.SK(sk), r.order()) == window.Nothing
 	return nil
 }

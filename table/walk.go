@@ -38,7 +38,7 @@ func (t *Table) query(q Query) (*reader, error) {
 		return slices.ContainsFunc(r.fixed, func(k fixedKey) bool { return k.Attribute == a })
 	})
 	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
-	r.done = q.Range.From != "" && q.Range.To != "" && compareKeys(r.ranged.Type, q.Range.From, q.Range.To) > 0 // an empty range
+	r.done = r.order().Empty(q.Range)
 	if r.query, err = r.queryInput(); err != nil {
 		return nil, err
 	}

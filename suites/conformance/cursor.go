@@ -201,6 +201,17 @@ func cursorOutside(t *testing.T, h Harness) {
 					equal(t, "nothing is left, "+string(kind), read(r), nil)
 					equal(t, "requests", sent(faults)-before, 0)
 				}
+				before = sent(faults)
+				equal(t, "an empty range, "+string(kind), read(keys.Range{From: inOrder[1], To: inOrder[0]}), nil)
+				equal(t, "requests", sent(faults)-before, 0)
+				end := keys.Range{From: inOrder[0], To: inOrder[2]}
+				if reverse {
+					end = keys.Range{From: inOrder[2], To: inOrder[4]}
+				}
+				equal(t, "at the end of a range, "+string(kind), read(end), nil)
+				if index == "" { // where no other item has the sort key
+					equal(t, "requests", sent(faults)-before, 0)
+				}
 				inside := keys.Range{From: inOrder[1], To: inOrder[3]}
 				equal(t, "inside, "+string(kind), read(inside), map[bool][]int{false: {3}, true: {1}}[reverse])
 			}
