@@ -46,7 +46,8 @@ type Job struct {
 	Entities []Entity
 
 	// Source is the table to walk, Table by default. With another Source, Map is
-	// required, and Entities must be empty. An index is not walked.
+	// required, and Entities must be empty. An index is not walked, and the progress of
+	// jobs is passed over.
 	Source *table.Table
 	// Map returns the ops that bring an item of Source over; none to pass over it. The
 	// ops must do no harm when they are run twice, or after a program has written the
@@ -81,9 +82,9 @@ const (
 
 // itemType is the type attribute of the items that jobs store: progress, and what
 // was set aside.
-const itemType = "BACKFILL"
+const itemType = lease.JobType
 
-const prefix keys.Prefix = "BACKFILL"
+const prefix keys.Prefix = itemType
 
 // withDefaults returns a valid job, and its entities by their types.
 func (j Job) withDefaults() (Job, map[string]Entity, error) {
@@ -96,6 +97,8 @@ func (j Job) withDefaults() (Job, map[string]Entity, error) {
 		bad("Table: is nil")
 	} else if spec := j.Table.Schema(); spec.SimpleKey || spec.PKType != types.ScalarAttributeTypeS || spec.SKType != types.ScalarAttributeTypeS {
 		bad("Table: %s has not two keys that are strings", spec.Name)
+	} else if err := lease.Check(j.Table, segmentKey("-", 0), true); err != nil {
+		bad("Table: %w", err)
 	}
 	switch mapped := j.Map != nil; {
 	case mapped && len(j.Entities) > 0:
@@ -163,7 +166,8 @@ const maxSegments = 10_000
 // far, by all processes, also after an error.
 //
 // Errors, all in a [*table.Error]:
-//   - [table.ErrInvalid], before any request, or if the job was begun with another
+//   - [table.ErrInvalid], before any request, also if the Table has one of the progress's
+//     attributes for a key, its type or its expiry; or if the job was begun with another
 //     number of segments.
 //   - Any error that stays after retries, such as throttling that does not end. The
 //     job continues there when it is run again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -150,10 +151,7 @@ func TestJobKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	var c clock
 	tbl := newMembers(t, 12, c.options())
-	job := backfill.Job{Name: "slow", Table: tbl, Source: tbl, Segments: 1, Map: func(ctx context.Context, item table.Item) ([]table.Op, error) {
-		if strings.HasPrefix(string(tbl.KeyOf("", item).PK), "BACKFILL#") {
-			return nil, nil
-		}
+	job := backfill.Job{Name: "slow", Table: tbl, Source: tbl, Segments: 1, Map: func(ctx context.Context, _ table.Item) ([]table.Op, error) {
 		leases, err := table.Collect(table.All[table.Item](ctx, tbl.Consistent(), table.Query{PK: "BACKFILL#slow"}))
 		if err != nil || len(leases) != 1 {
 			return nil, fmt.Errorf("%d leases: %w", len(leases), err)
@@ -169,8 +167,45 @@ func TestJobKeepsItsLease(t *testing.T) {
 		return nil, nil
 	}}
 	report := expect.Value(job.Run(t.Context()))(t)
-	if report.SetAside > 0 || report.Current < 24 {
+	if report.SetAside > 0 || report.Current != 24 { // without the item of the lease
 		t.Errorf("%v", report)
+	}
+}
+
+// An entity can have the type of what a job stores, and be in its partition.
+func TestEntityOfTheTypeOfJobs(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, membersSpec, nil)
+	entity := memberEntity
+	entity.Type, entity.Copies, entity.Upgrades = "BACKFILL", nil, nil
+	entity.Key = func(m member) keys.Key { return metadata("BACKFILL", m.ID) }
+	entity.FormerKeys, entity.FormerCopies = nil, nil
+	key := entity.Key(member{ID: "years"})
+	stored := map[string]any{"entityType": "BACKFILL", "id": "years", "email": "@x", "years": 1, "revision": "r"}
+	expect.OK(t, tbl.Do(t.Context(), table.Put(key, stored)))
+	job := membersJob(t, tbl, 1)
+	job.Entities = []backfill.Entity{expect.Value(repo.New(tbl, entity))(t)}
+	report := expect.Value(job.Run(t.Context()))(t)
+	expect.Equal(t, "changed", report.Changed, 1)
+	expect.Equal(t, "scanned", report.Scanned, 1)
+
+	expect.OK(t, backfill.Forget(t.Context(), tbl, job.Name))
+	left := expect.Value(table.ScanPage[table.Item](t.Context(), tbl, table.Scan{}))(t).Items
+	expect.Equal(t, "items after Forget", len(left), 1)
+	expect.Equal(t, "key", tbl.KeyOf("", left[0]), key)
+
+	transfer := backfill.Transfer{Table: tbl, Entities: job.Entities}
+	line := `{"Item":{"pk":{"S":"BACKFILL#years"},"sk":{"S":"METADATA"},"entityType":{"S":"BACKFILL"},"id":{"S":"years"},"email":{"S":""},"years":{"N":"1"}}}`
+	moved := expect.Value(transfer.Run(strings.NewReader(line), io.Discard, io.Discard))(t)
+	expect.Equal(t, "transferred", moved.Entities, 1)
+}
+
+func TestTableThatHoldsNoProgress(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"leaseUntil", "reason"} {
+		job := backfill.Job{Name: "years", Map: func(context.Context, table.Item) ([]table.Op, error) { return nil, nil }}
+		job.Table = expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "Members", Type: name}, nil))(t)
+		expect.Err(t, expect.ErrOf(job.Run(t.Context())), table.ErrInvalid)
 	}
 }
 

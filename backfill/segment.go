@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/table"
 )
 
@@ -93,12 +93,13 @@ func (s *segment) page(ctx context.Context, limit int) (page table.RowPage[table
 
 // rows brings the items of a page over. It keeps the lease as long as that takes.
 func (s *segment) rows(ctx context.Context, rows []table.Row[table.Item]) error {
+	spec := s.Source.Schema()
 	for _, row := range rows {
 		if row.Err != nil {
 			return row.Err
 		}
-		if s.Map == nil && item.Text(row.Value[s.Table.Schema().Type]) == itemType {
-			continue // the job's own
+		if lease.Owned(&spec, row.Value, itemType) {
+			continue // of this job or another one
 		}
 		s.at.Counts.Scanned++
 		if err := s.item(ctx, row.Value, &s.at.Counts); err != nil {

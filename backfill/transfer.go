@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/table"
 )
 
@@ -207,11 +208,12 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 		return c, counts, fmt.Errorf("%w: an attribute is there twice", errLine)
 	}
 	same := !dropReplication(l.item)
-	name := item.Text(l.item[t.Table.Schema().Type])
-	if name == itemType {
+	spec := t.Table.Schema()
+	if lease.Owned(&spec, l.item, itemType) {
 		counts.Dropped = 1
 		return c, counts, nil
 	}
+	name := item.Text(l.item[spec.Type])
 	entity, known := entities[name]
 	counted := &counts.Others
 	switch {

@@ -85,7 +85,8 @@ type state struct {
 // when the lease is released: without it, numbers would begin again. So it must not expire.
 // What a view of t leaves out does not count.
 //
-// Errors: [table.ErrInvalid].
+// Errors: [table.ErrInvalid], also for a table whose key, type or expiry has the name of one
+// of a lease's attributes: leaseOwner, leaseUntil, leaseRevision, state.
 func New(t *table.Table, key keys.Key, options *Options) (*Lock, error) {
 	life := cmp.Or(cmp.Or(options, &Options{}).Life, defaultLife)
 	switch {
@@ -94,7 +95,7 @@ func New(t *table.Table, key keys.Key, options *Options) (*Lock, error) {
 	case life < minLife:
 		return nil, &table.Error{Op: "lease New", Table: t.Schema().Name, Key: key, Err: fmt.Errorf("%w: Life %v is under a second", table.ErrInvalid, life)}
 	}
-	if _, err := t.IndexKey("", key); err != nil {
+	if err := stored.Check(t, key, false); err != nil {
 		return nil, &table.Error{Op: "lease New", Table: t.Schema().Name, Key: key, Err: err}
 	}
 	return &Lock{lease: stored.Lease{Table: t, Key: key, Type: stored.Type, Life: life}}, nil

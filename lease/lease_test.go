@@ -212,13 +212,26 @@ func TestACallThatHangsHoldsNoOtherUp(t *testing.T) {
 	expect.Equal(t, "number", expect.Value(p.Acquire(t.Context()))(t).Number(), 2)
 }
 
+// An entity of the program can have the type of leases. Its item is not taken for one.
+func TestAnEntityIsNoLease(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, tabletest.New(t, spec, nil))
+	car := map[string]string{"entityType": "LEASE", "car": "c-1"}
+	expect.OK(t, p.table.Do(t.Context(), table.Put(key, car)))
+	expect.Err(t, expect.ErrOf(p.Acquire(t.Context())), table.ErrWrongType)
+	stored := expect.Value(table.Get[map[string]string](t.Context(), p.table, key))(t)
+	expect.Equal(t, "attributes", len(stored), 4)
+}
+
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, spec, nil)
+	named := expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "any", Type: "leaseOwner"}, nil))(t)
 	for name, err := range map[string]error{
 		"no table":  expect.ErrOf(lease.New(nil, key, nil)),
 		"no key":    expect.ErrOf(lease.New(tbl, keys.Key{}, nil)),
 		"no life":   expect.ErrOf(lease.New(tbl, key, &lease.Options{Life: time.Millisecond})),
+		"its type":  expect.ErrOf(lease.New(named, key, nil)),
 		"less life": expect.ErrOf(lease.New(tbl, key, &lease.Options{Life: -time.Minute})),
 	} {
 		if !errors.Is(err, table.ErrInvalid) {

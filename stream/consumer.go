@@ -90,7 +90,7 @@ type start struct {
 // A consumer has one partition for each stream: its start, a lease for each shard, one
 // for each process, and what it has set aside.
 const (
-	prefix       keys.Prefix = "STREAM"
+	prefix       keys.Prefix = itemType
 	shardPrefix  keys.Prefix = "SHARD"
 	memberPrefix keys.Prefix = "PROCESS"
 	startPrefix  keys.Prefix = "START"

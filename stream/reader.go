@@ -15,6 +15,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -78,7 +79,7 @@ var ErrTrimmed = errors.New("records were lost: the stream no longer has them")
 
 // itemType is the type attribute of the items that readers store: positions,
 // processes, and what was set aside.
-const itemType = "STREAM"
+const itemType = lease.ReaderType
 
 const (
 	// leaseLife is how long a killed process keeps its shards from others.
@@ -110,6 +111,8 @@ func (r Reader) withDefaults() (Reader, error) {
 	} else if r.Table != nil {
 		if s := r.Table.Schema(); s.SimpleKey || s.PKType != types.ScalarAttributeTypeS || s.SKType != types.ScalarAttributeTypeS {
 			bad("Table: %s has not two keys that are strings", s.Name)
+		} else if err := lease.Check(r.Table, keys.Key{PK: prefix.PK("-"), SK: startPrefix.SK()}, true); err != nil {
+			bad("Table: %w", err)
 		}
 	}
 	if r.Interval < 0 || r.Attempts < 0 {

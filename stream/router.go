@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -89,29 +88,20 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 func made(t *table.Table) bool { return t != nil && t.Schema().Name != "" }
 
 // own reports whether an image is of an item that the library stores for itself, of
-// packages idempotency, backfill and stream, or of a claim of an entity that has a handler;
-// or whether there is no image. Such an item is
-// told by its type, the prefix of its partition key, and an attribute that such items have.
-func (r *Router) own(rec *record, image table.Item) bool {
-	if image == nil || r.owned[item.Text(image[r.schema.Type])] {
+// packages idempotency, lease, backfill and stream, or of a claim of an entity that has a
+// handler; or whether there is no image.
+func (r *Router) own(image table.Item) bool {
+	typ := item.Text(image[r.schema.Type])
+	if image == nil || r.owned[typ] {
 		return true
 	}
-	var partitions keys.Prefix
-	marks := []string{"leaseRevision", "itemPK"} // a lease, or what was set aside
-	switch item.Text(image[r.schema.Type]) {
-	case "IDEMPOTENCY":
-		partitions, marks = keys.Ide, []string{"fingerprint"}
-	case "BACKFILL":
-		partitions = "BACKFILL"
-	case lease.Type: // under a key of the user's
-		return image["leaseRevision"] != nil
-	case itemType:
-		partitions = prefix
-	default:
-		return false
+	switch typ {
+	case "IDEMPOTENCY": // an entity can have the type, too
+		return image["fingerprint"] != nil && strings.HasPrefix(item.Text(image[r.schema.PK]), string(keys.Ide)+"#")
+	case lease.Type, lease.JobType, lease.ReaderType:
+		return lease.Owned(&r.schema, image, typ)
 	}
-	marked := slices.ContainsFunc(marks, func(name string) bool { return image[name] != nil })
-	return marked && strings.HasPrefix(string(rec.key.PK), string(partitions)+"#")
+	return false
 }
 
 // errGone means that a handler has ended its goroutine, as by testing.T.FailNow.
@@ -193,10 +183,10 @@ func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)
 func (r *Router) record(ctx context.Context, rec *record) error {
 	old, new := rec.old, rec.new
 	oldType, newType := item.Text(old[r.schema.Type]), item.Text(new[r.schema.Type])
-	if r.own(rec, old) {
+	if r.own(old) {
 		old = nil
 	}
-	if r.own(rec, new) {
+	if r.own(new) {
 		new = nil
 	}
 	if old != nil && new != nil && oldType == newType {

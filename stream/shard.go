@@ -253,7 +253,7 @@ func (s *shardReader) advance(ctx context.Context, records []*record, failure er
 	last := records[len(records)-1]
 	s.held.State.Sequence = last.sequence
 	for _, r := range records {
-		if !s.Router.own(r, r.old) || !s.Router.own(r, r.new) {
+		if !s.Router.own(r.old) || !s.Router.own(r.new) {
 			if err := s.save(ctx); err != nil {
 				return err
 			}

@@ -29,7 +29,11 @@ func (a Aside) Key() keys.Key { return keys.Key{PK: keys.PK(a.PK), SK: keys.SK(a
 // At returns when it was set aside.
 func (a Aside) At() time.Time { return time.UnixMilli(a.Millis).UTC() }
 
-const asidePrefix keys.Prefix = "ASIDE"
+const (
+	asidePrefix keys.Prefix = "ASIDE"
+	// asideKey is an attribute that every Aside has.
+	asideKey = "itemPK"
+)
 
 // SetAside stores in a partition that an item was set aside now. name tells it from others.
 func SetAside(ctx context.Context, t *table.Table, itemType string, pk keys.PK, item keys.Key, a Aside, name ...keys.Segment) error {
@@ -50,15 +54,20 @@ func Asides(ctx context.Context, t *table.Table, itemType string, pk keys.PK) it
 	return table.All[Aside](ctx, t.Whole().OfType(itemType), table.Query{PK: pk, Range: asidePrefix.All()})
 }
 
-// Forget deletes all items of a type in a partition.
+// Forget deletes all leases of a type in a partition, and all that was set aside there.
 func Forget(ctx context.Context, t *table.Table, itemType string, pk keys.PK) error {
-	items, err := table.Collect(table.All[table.Item](ctx, reads(t, itemType), table.Query{PK: pk}))
-	if err != nil || len(items) == 0 {
-		return err
+	spec := t.Schema()
+	var ops []table.Op
+	for item, err := range table.All[table.Item](ctx, t.Whole().Consistent(), table.Query{PK: pk}) {
+		if err != nil {
+			return err
+		}
+		if Owned(&spec, item, itemType) {
+			ops = append(ops, table.Delete(t.KeyOf("", item)))
+		}
 	}
-	ops := make([]table.Op, len(items))
-	for i, item := range items {
-		ops[i] = table.Delete(t.KeyOf("", item))
+	if len(ops) == 0 {
+		return nil
 	}
 	return t.BatchWrite(ctx, ops...)
 }

@@ -78,7 +78,11 @@ func Read[S any](ctx context.Context, l Lease) (s S, found bool, err error) {
 }
 
 func read[S any](ctx context.Context, l Lease) (Record[S], error) {
-	return table.Get[Record[S]](ctx, reads(l.Table, l.Type), l.Key)
+	r, err := table.Get[Record[S]](ctx, reads(l.Table, l.Type), l.Key)
+	if err == nil && r.Revision == "" { // the program has an entity of that type
+		err = fmt.Errorf("%w: the item is of type %q and no lease", table.ErrWrongType, l.Type)
+	}
+	return r, err
 }
 
 // reads returns how the items of a type are read. Views are dropped: leases and what was
