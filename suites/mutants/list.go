@@ -521,13 +521,28 @@ var mutants = []mutant{
 		streams, "TestOtherItems",
 	},
 	{
+		"a lease is read whole, whatever a view of its table reads",
+		"internal/lease/lease.go", "return t.Whole().OfType(itemType).Consistent()", "return t.OfType(itemType).Consistent()",
+		".", "TestViewsOfATable/lease.New",
+	},
+	{
+		"backfill: an entity of the type of jobs is no progress",
+		"internal/lease/own.go", "(stored[revision] != nil || stored[asideKey] != nil)", "stored != nil",
+		"./backfill", "TestEntityOfTheTypeOfJobs",
+	},
+	{
+		"a request without a payload is no request",
+		"idempotency/do.go", "op == opDo && r.lacksPayload()", "op == \"\"",
+		"./idempotency", "TestMissingPayload",
+	},
+	{
 		"stream: an item of the library is told by its key, too",
-		"stream/router.go", "marked && strings.HasPrefix(string(rec.key.PK), string(partitions)+\"#\")", "marked && strings.HasPrefix(string(partitions), \"\")",
+		"internal/lease/own.go", "strings.HasPrefix(item.Text(stored[spec.PK]), itemType+\"#\")", "strings.HasPrefix(itemType, \"\")",
 		streams, "TestOwnItemsAreNoChanges",
 	},
 	{
 		"stream: the library's own items are not checkpointed",
-		"stream/shard.go", "if !s.Router.own(r, r.old) || !s.Router.own(r, r.new) {", "if r != nil {",
+		"stream/shard.go", "if !s.Router.own(r.old) || !s.Router.own(r.new) {", "if r != nil {",
 		streams, "TestReaderDoesNotFeedItself",
 	},
 	{
