@@ -77,7 +77,6 @@ var views = map[string]func(t *testing.T, v *viewed) *table.Table{
 	"Project of nobody": func(_ *testing.T, v *viewed) *table.Table { return v.whole.Project("other") },
 	"OfType":            func(_ *testing.T, v *viewed) *table.Table { return v.whole.OfType("OTHER") },
 	"WithUpgrade":       func(_ *testing.T, v *viewed) *table.Table { return v.memos.View() },
-	"Whole":             func(_ *testing.T, v *viewed) *table.Table { return v.memos.View().Project("id").Whole() },
 	"Options": func(t *testing.T, v *viewed) *table.Table {
 		codec := paginate.Insecure()
 		return expect.Value(table.New(v.client, v.whole.Schema(), &table.Options{

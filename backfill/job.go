@@ -39,7 +39,7 @@ type Job struct {
 	Name string
 	// Table is the table that the job writes to, and stores its progress in. Its keys
 	// are strings. Here, in Source, [SetAside] and [Forget], what a view of the table leaves
-	// out does not count: see [table.Table.Whole].
+	// out does not count: see [table.Table.Project] and OfType.
 	Table *table.Table
 	// Entities are brought to their present description. Items of other types are
 	// passed over.
@@ -118,7 +118,7 @@ func (j Job) withDefaults() (Job, map[string]Entity, error) {
 	if len(problems) > 0 {
 		return j, nil, fmt.Errorf("%w backfill: %w", table.ErrInvalid, errors.Join(problems...))
 	}
-	j.Source = cmp.Or(j.Source, j.Table).Whole()
+	j.Source = cmp.Or(j.Source, j.Table).OfType("").Project()
 	j.Segments = cmp.Or(j.Segments, defaultSegments)
 	j.Concurrency = min(cmp.Or(j.Concurrency, defaultConcurrency), j.Segments)
 	return j, entities, nil

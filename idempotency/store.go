@@ -123,7 +123,7 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	if err := checkNames(spec); err != nil {
 		return fail("%w", err)
 	}
-	return &Store{table: t, records: t.Whole().Consistent(), schema: spec, o: o}, nil
+	return &Store{table: t, records: t.OfType("").Project().Consistent(), schema: spec, o: o}, nil
 }
 
 // checkNames refuses a table whose own attributes would overwrite those of a

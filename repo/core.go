@@ -75,7 +75,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	if err := entity.validate(spec); err != nil {
 		return err
 	}
-	t = t.Whole() // writes need items as a whole, and reads have the entity's type
+	t = t.OfType("").Project() // writes need items as a whole, and reads have the entity's type
 	*c = core{
 		table: t, schema: spec,
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},

@@ -198,17 +198,13 @@ func (t *Table) Project(attributes ...string) *Table {
 
 // OfType returns a view of the table whose reads give items of that type only:
 // an item whose type attribute differs is [ErrWrongType]. Writes are not
-// changed.
+// changed. The type "" ends that, and the View of a repo.Repo: t.OfType("").Project() reads
+// items of all types, whole and as they are stored.
 func (t *Table) OfType(name string) *Table {
 	view := *t
 	view.ofType, view.views = name, nil
 	return &view
 }
-
-// Whole returns the table without a view's projection, type and upgrades: its reads give
-// items of all types, whole and as they are stored. It ends [Table.Project],
-// [Table.OfType] and the View of a repo.Repo, and keeps [Table.Consistent].
-func (t *Table) Whole() *Table { return t.OfType("").Project() }
 
 // WithUpgrade returns a view of the table whose reads upgrade the items of some types,
 // and mark values that are parts of items. [Table.OfType] ends it. It is for package

@@ -88,7 +88,7 @@ func read[S any](ctx context.Context, l Lease) (Record[S], error) {
 // reads returns how the items of a type are read. Views are dropped: leases and what was
 // set aside have attributes that no view of the caller's items names.
 func reads(t *table.Table, itemType string) *table.Table {
-	return t.Whole().OfType(itemType).Consistent()
+	return t.Project().OfType(itemType).Consistent()
 }
 
 // Seen is what a process has seen of a lease that another one holds. The zero value

@@ -522,7 +522,7 @@ var mutants = []mutant{
 	},
 	{
 		"a lease is read whole, whatever a view of its table reads",
-		"internal/lease/lease.go", "return t.Whole().OfType(itemType).Consistent()", "return t.OfType(itemType).Consistent()",
+		"internal/lease/lease.go", "return t.Project().OfType(itemType).Consistent()", "return t.OfType(itemType).Consistent()",
 		".", "TestViewsOfATable/lease.New",
 	},
 	{
