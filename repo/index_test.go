@@ -100,10 +100,10 @@ func TestCopiesInAnIndexOfFields(t *testing.T) {
 		"type and a field":                  {schema.Index{PKs: names("entityType"), SKs: names("status")}, true},
 		"several, and a key of the table":   {schema.Index{PKs: names("entityType", "status"), SKs: names("sk")}, true},
 
-		"no field for the sort key":        {schema.Index{PK: "status", SK: "GSI1SK"}, false},
-		"no field for the partition key":   {schema.Index{PK: "GSI1PK", SK: "status"}, false},
-		"no field for one of several":      {schema.Index{PKs: names("status"), SKs: names("GSI1SK")}, false},
-		"the table's partition key":        {schema.Index{Local: true, SK: "status"}, false},
+		"no field for the sort key":      {schema.Index{PK: "status", SK: "GSI1SK"}, false},
+		"no field for the partition key": {schema.Index{PK: "GSI1PK", SK: "status"}, false},
+		"no field for one of several":    {schema.Index{PKs: names("status"), SKs: names("GSI1SK")}, false},
+		"the table's partition key":      {schema.Index{Local: true, SK: "status"}, false},
 	} {
 		tt.index.Name = "index"
 		tbl := expect.Value(table.New(client, schema.Table{Name: "Members", Indexes: []schema.Index{tt.index}}, nil))(t)
