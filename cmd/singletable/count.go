@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -16,8 +18,9 @@ const countHelp = `Usage: singletable count [flags] TABLE PK…
        singletable count [flags] TABLE
 
 Count with a partition key counts the items of one partition of a table or an index, as
-services see them: without those that have expired. DynamoDB reads all of them for it,
-and charges as for a query. The flags for sort keys are those of query.
+services see them: without those that have expired, of which it says how many there are.
+DynamoDB reads all of them for it, and charges as for a query. The flags for sort keys
+are those of query.
 
 Without a partition key it prints DynamoDB's own count of the table or an index, which is
 up to about 6 hours old, has expired items that are not deleted yet, and costs nothing.
@@ -39,6 +42,8 @@ const scanning = "dynamodb:Scan on the table and its indexes, and dynamodb:Descr
 // itemCount is the output of count.
 type itemCount struct {
 	Items int64 `json:"items"`
+	// Expired is how many of those that were read have expired, and are not among Items.
+	Expired int64 `json:"expired,omitempty"`
 	// Exact is false for DynamoDB's own count, which is the only one with Bytes.
 	Exact     bool    `json:"exact"`
 	Bytes     *int64  `json:"bytes,omitempty"`
@@ -87,7 +92,11 @@ func (p *program) count(ctx context.Context, args []string) error {
 
 func (c itemCount) text() string {
 	if c.Exact {
-		return fmt.Sprintf("%s, %s\n", quantity.Of(c.Items, "item"), quantity.Of(c.ReadUnits, "read unit"))
+		expired := ""
+		if c.Expired > 0 {
+			expired = ", " + quantity.Of(c.Expired, "expired item") + " not counted"
+		}
+		return fmt.Sprintf("%s%s, %s\n", quantity.Of(c.Items, "item"), expired, quantity.Of(c.ReadUnits, "read unit"))
 	}
 	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", quantity.Of(c.Items, "item"), quantity.Of(*c.Bytes, "byte"))
 	if c.ScanUnits != nil {
@@ -125,7 +134,26 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 		}
 		return itemCount{}, p.failed(ctx, err, querying)
 	}
-	return itemCount{Items: int64(stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
+	p.noteUnmarked(tbl.Schema(), q.Index, "counted")
+	return itemCount{Items: int64(stats.Items), Expired: int64(stats.Scanned - stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
+}
+
+// noteUnmarked says on standard error that expired items cannot be told from others in an index
+// that does not hold their expiry.
+func (p *program) noteUnmarked(spec schema.Table, index, done string) {
+	if index != "" && spec.TTL != "" && !holds(spec, index, spec.TTL) {
+		fmt.Fprintf(p.stderr, "The index does not hold %s: items that have expired are %s as well.\n", oneLine(spec.TTL), done)
+	}
+}
+
+// holds reports whether the items of an index have an attribute that those of the table have.
+func holds(spec schema.Table, index, name string) bool {
+	i := slices.IndexFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == index })
+	if i < 0 || name == spec.PK || name == spec.SK || hasKey(spec.Indexes[i], name) {
+		return true
+	}
+	x := spec.Indexes[i]
+	return x.Projection == "" || x.Projection == types.ProjectionTypeAll || slices.Contains(x.Include, name)
 }
 
 // soFar says what was read of a table before the end.
@@ -202,8 +230,10 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 			return itemCount{}, p.failed(ctx, err, scanning)
 		}
 		out.Items += int64(len(page.Items))
+		out.Expired += int64(page.Stats.Scanned - len(page.Items))
 		out.ReadUnits += page.Stats.Capacity
 		if scan.After = page.Next; scan.After == "" {
+			p.noteUnmarked(tbl.Schema(), *f.index, "counted")
 			return out, nil
 		}
 		if time.Since(said) > 10*time.Second {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/expiring"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -108,7 +109,7 @@ func itemText(spec schema.Table, item table.Item, now time.Time) string {
 	rows := make([][]string, len(names))
 	for i, name := range names {
 		text := valueText(item[name], maxValue)
-		if at, ok := expiry(spec, item); ok && name == spec.TTL {
+		if at, ok := expiring.Of(item, spec.TTL); ok && name == spec.TTL {
 			text += "  " + expiryText(at, now)
 		}
 		rows[i] = []string{printable(name), kindOf(item[name]), text}

@@ -129,6 +129,7 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	}
 	out := newHotSample(s, about.Items)
 	out.Table, out.Region = t.schema.Name, t.region
+	p.noteUntyped(t.schema, *index, s.kinds)
 	return p.printResult(out, out.text(), *asJSON, true)
 }
 

@@ -2,13 +2,15 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"unicode/utf8"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/expiring"
+	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -37,15 +39,32 @@ func (p printer) print(page table.Page[table.Item]) error {
 		}
 		return p.printJSON(out)
 	}
-	names := p.columnNames()
+	return p.program.print(columns(p.lines(p.columnNames(), page.Items)))
+}
+
+// lines returns the rows of the items with those columns: a row of their names, and one for each
+// item with the beginning of its other attributes in the last cell. There are none without items.
+func (p printer) lines(names []string, items []table.Item) [][]string {
+	if len(items) == 0 {
+		return nil
+	}
+	// A column that is empty for all items says nothing.
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(items, func(item table.Item) bool { return item[name] != nil })
+	})
+	ranks, byType := map[string]map[string]telling.Rank{}, map[string][]table.Item{}
+	for _, item := range items {
+		kind := typeOf(p.spec, item)
+		byType[kind] = append(byType[kind], item)
+	}
+	for kind, of := range byType {
+		ranks[kind] = telling.Ranks(of, names, nil)
+	}
 	rows := [][]string{names}
-	if len(page.Items) == 0 {
-		rows = nil
+	for _, item := range items {
+		rows = append(rows, p.row(names, ranks[typeOf(p.spec, item)], item))
 	}
-	for _, item := range page.Items {
-		rows = append(rows, p.row(names, item))
-	}
-	return p.program.print(columns(rows))
+	return rows
 }
 
 // columnNames returns the names of the attributes that have a column: those of the key
@@ -68,8 +87,9 @@ func (p printer) columnNames() []string {
 	return all
 }
 
-// row returns the cells of an item, with the beginning of its other attributes in the last.
-func (p printer) row(names []string, item table.Item) []string {
+// row returns the cells of an item, with the beginning of its other attributes in the last. The
+// ranks say which of them come first.
+func (p printer) row(names []string, ranks map[string]telling.Rank, item table.Item) []string {
 	var row []string
 	for _, name := range names {
 		cell := ""
@@ -78,43 +98,39 @@ func (p printer) row(names []string, item table.Item) []string {
 		}
 		row = append(row, cell)
 	}
-	summary := ""
-	if at, ok := expiry(p.spec, item); ok && !at.After(p.now()) {
+	summary, more := "", 0
+	if at, ok := expiring.Of(item, p.spec.TTL); ok && !at.After(p.now()) {
 		summary = "EXPIRED"
 	}
-	known := append(headNames(p.spec), indexNames(p.spec)...)
-	for _, name := range slices.SortedFunc(maps.Keys(item), simpleFirst(item)) {
+	rank := func(name string) int {
+		if telling.MadeForIndex(name, item[name]) && isKey(p.spec, name) {
+			return int(telling.Noise) + 1
+		}
+		return int(ranks[name])
+	}
+	known := append(p.givenNames(), names...)
+	for _, name := range slices.SortedFunc(maps.Keys(item), func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) }) {
 		if slices.Contains(known, name) {
 			continue
 		}
 		text := strings.TrimPrefix(summary+" "+printable(name)+"="+valueText(item[name], maxAttribute), " ")
-		if len([]rune(text)) > maxSummary {
-			summary += " …"
-			break
+		if utf8.RuneCountInString(text) > maxSummary {
+			more++ // A shorter one can follow.
+			continue
 		}
 		summary = text
+	}
+	if more > 0 {
+		summary += fmt.Sprintf(" … %d more", more)
 	}
 	return append(row, summary)
 }
 
-// simpleFirst orders names of attributes so that those with parts come last.
-func simpleFirst(item table.Item) func(a, b string) int {
-	rank := func(name string) int {
-		switch item[name].(type) {
-		case *types.AttributeValueMemberL, *types.AttributeValueMemberM:
-			return 1
-		}
-		return 0
-	}
-	return func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) }
-}
+// givenNames returns the names of the attributes of the partition key, which the command line
+// gives.
+func (p printer) givenNames() []string { return partitionAttributes(p.spec, p.index) }
 
-// indexNames returns the names of the attributes that are made for indexes. Those of an
-// index whose keys have several attributes are data of the item.
-func indexNames(spec schema.Table) []string {
-	var names []string
-	for _, x := range spec.Indexes {
-		names = append(names, x.PK, x.SK)
-	}
-	return names
+// isKey reports whether an attribute is a key of an index.
+func isKey(spec schema.Table, name string) bool {
+	return slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return hasKey(x, name) })
 }

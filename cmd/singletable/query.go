@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 	"github.com/singletable/singletable/keys"
@@ -20,9 +21,9 @@ import (
 const queryHelp = `Usage: singletable query [flags] TABLE PK…
 
 Query prints the items of one partition of a table or an index, in the order of their
-sort keys: a line for each with keys, type, and the beginning of its attributes. Items
-that have expired are printed, too, and marked. For an index whose partition key has
-several attributes, give a value for each.
+sort keys: a line for each with keys, type, and the beginning of its attributes, those
+first that tell the lines apart. Items that have expired are printed, too, and marked. For
+an index whose partition key has several attributes, give a value for each.
 
 -prefix, -from and -to narrow the sort keys; they are key text as it is stored, such as
 TX#2024-01. -from and -to are included. A number is written as text (12.5), a binary key
@@ -255,7 +256,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 		return err
 	}
 	out := printer{p, t.schema, q.Index, *asJSON, *f.all}
-	spent := table.Stats{}
+	spent, kinds := table.Stats{}, kinds.Finder{}
 	for {
 		page, err := p.queryPage(ctx, t.table, q)
 		if err != nil {
@@ -266,6 +267,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 		}
 		spent = spent.Add(page.Stats)
 		q.After = page.Next
+		kinds.Add(t.schema, page.Items...)
 		if err := out.print(page); err != nil {
 			return err
 		}
@@ -280,10 +282,22 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if spent.Items == 0 {
 		p.noteEscapes(rest[1:])
 	}
+	if !*asJSON {
+		p.noteUnmarked(t.schema, q.Index, "printed without a mark")
+		p.noteUntyped(t.schema, q.Index, kinds)
+	}
 	if q.After != "" {
 		fmt.Fprintln(p.stderr, "The next page: "+again(fs, rest, q.After))
 	}
 	return nil
+}
+
+// noteUntyped says on standard error that no item has a type, unless the index does not hold
+// types.
+func (p *program) noteUntyped(spec schema.Table, index string, kinds kinds.Finder) {
+	if hint := kinds.Hint(spec); hint != "" && holds(spec, index, spec.Type) {
+		fmt.Fprintln(p.stderr, hint)
+	}
 }
 
 // queryPage reads one page within the program's patience.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -39,6 +40,7 @@ type sample struct {
 	total      amount
 	partitions map[string]*partitionSample
 	readUnits  float64
+	kinds      kinds.Finder
 }
 
 // partitionSample is what was read of one partition.
@@ -104,6 +106,7 @@ func (s *sample) read(ctx context.Context, tbl *table.Table, index string, segme
 	}
 	segment.after = page.Next
 	s.readUnits += page.Stats.Capacity
+	s.kinds.Add(spec, page.Items...)
 	for _, item := range page.Items {
 		one := amount{1, item.Size()}
 		s.total = s.total.add(one)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/described"
+	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/spread"
 	"github.com/singletable/singletable/schema"
@@ -30,9 +31,9 @@ or TTL whose attribute is a key that a schema does not allow.
 
 With -sample it reads so many items, from several places of the table, and adds the
 entities that they show: for each type, the patterns of its keys. Standard error tells how
-many read units that took. The patterns hold names of attributes and constant parts of
-keys. They are guesses, and lack a copy that no item of the sample is: look at them before
-you keep or publish them.
+many read units that took, and what may hold the type if no item has the attribute. The
+patterns hold names of attributes and constant parts of keys. They are guesses, and lack a
+copy that no item of the sample is: look at them before you keep or publish them.
 
 Exit codes: 0 the schema was printed, 2 the table could not be looked at.
 
@@ -113,6 +114,9 @@ func (p *program) sampled(ctx context.Context, live live, spec schema.Table, lim
 		return tablemodel.Model{}, err
 	}
 	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity.Of(len(read.Items), "item"), quantity.Of(read.Stats.Capacity, "read unit"))
+	var kinds kinds.Finder
+	kinds.Add(spec.WithDefaults(), read.Items...)
+	p.noteUntyped(spec.WithDefaults(), "", kinds)
 	return tablemodel.Infer(spec, read.Items)
 }
 

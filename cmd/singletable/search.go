@@ -122,12 +122,17 @@ func (p *program) search(ctx context.Context, args []string) error {
 	if t.schema.SK != "" {
 		names = slices.Insert(names, 0, t.schema.PK)
 	}
-	var rows [][]string
+	items := make([]table.Item, len(matches))
 	for i, m := range matches {
-		if i == 0 {
-			rows = append(rows, slices.Concat([]string{"score"}, names))
+		items[i] = m.Item
+	}
+	rows := lines.lines(names, items)
+	for i := range rows {
+		first := "score"
+		if i > 0 {
+			first = strconv.FormatFloat(matches[i-1].Score, 'f', 4, 64)
 		}
-		rows = append(rows, slices.Concat([]string{strconv.FormatFloat(m.Score, 'f', 4, 64)}, lines.row(names, m.Item)))
+		rows[i] = slices.Insert(rows[i], 0, first)
 	}
 	err = p.print(columns(rows))
 	fmt.Fprintf(p.stderr, "%s, %.0f bytes of vectors\n", quantity.Of(len(matches), "item"), spent.VectorBytes)

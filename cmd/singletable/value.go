@@ -6,15 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/table"
 )
 
 // kindOf returns the type of a value by its letters in DynamoDB.
@@ -95,18 +90,6 @@ func plainValue(v types.AttributeValue) any {
 		return m
 	}
 	return nil
-}
-
-// expiry returns when an item expires. It is not ok if the item does not.
-func expiry(spec schema.Table, item table.Item) (at time.Time, ok bool) {
-	n, isNumber := item[spec.TTL].(*types.AttributeValueMemberN)
-	if !isNumber || spec.TTL == "" {
-		return at, false
-	}
-	seconds, err := strconv.ParseInt(n.Value, 10, 64)
-	// Package time has no text for years of five digits.
-	const most = 253402300799
-	return time.Unix(seconds, 0).UTC(), err == nil && seconds > 0 && seconds <= most
 }
 
 // columns writes rows whose cells but the last are aligned.

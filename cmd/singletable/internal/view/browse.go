@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/spread"
+	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -174,7 +175,7 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		n := min(len(g.items), itemsOfPartition)
 		all = append(all, partitionRow{
 			Keys: parts(l.Partition, g.pks, v.now), Href: s.partitionAddress(l, g.pks),
-			Items: s.newRows(l, g.items[:n], l.rowKeys(), v.now), More: len(g.items) - n, telling: telling(g.items),
+			Items: s.newRows(l, g.items[:n], l.rowKeys(), v.now), More: len(g.items) - n, telling: telling.Score(g.items),
 		})
 	}
 	return all

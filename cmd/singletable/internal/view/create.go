@@ -14,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -235,7 +236,7 @@ func (s *state) blank(f *accessForm, now time.Time) table.Item {
 func (s *state) isKey(name string, v types.AttributeValue) bool {
 	for _, l := range s.layouts {
 		for _, a := range l.keys() {
-			if a.Name == name && (l.Index == "" || madeForIndex(name, v)) {
+			if a.Name == name && (l.Index == "" || telling.MadeForIndex(name, v)) {
 				return true
 			}
 		}

@@ -2,26 +2,12 @@ package view
 
 import (
 	"encoding/json"
-	"math"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/table"
 )
-
-// maxSeconds is the last second that a time can be written for: the end of year 9999.
-const maxSeconds = 253402300799
-
-// wholeSeconds returns a number of seconds since 1970.
-func wholeSeconds(number string) (int64, bool) {
-	f, err := strconv.ParseFloat(number, 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f > maxSeconds {
-		return 0, false
-	}
-	return int64(f), true
-}
 
 // dynamoJSON returns an item as DynamoDB writes it, with the types of the values.
 // Characters that are not printable are written as \uXXXX.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -26,7 +27,7 @@ type overview struct {
 	Omitted []string
 	// Types are the types that were seen, and Map their keys.
 	Types []typeFacts
-	// Untyped is the type attribute, if no item that was read has it.
+	// Untyped says that no item that was read has a type, and what to do about it.
 	Untyped string
 	Map     keyMap
 	// Partitions are those of a sample of so many items, which took so many units.
@@ -111,7 +112,9 @@ func (s *server) overview(v *visit) (*page, error) {
 		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items, k.Claims})
 	}
 	if !slices.ContainsFunc(seen, func(k known) bool { return k.Type != "" }) && len(seen) > 0 {
-		o.Untyped = st.schema.Type
+		var k kinds.Finder
+		k.Add(st.schema, items...)
+		o.Untyped = k.Hint(st.schema)
 	}
 	return &page{Template: "overview", Title: st.schema.Name, Content: o, At: "overview"}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -187,7 +188,7 @@ func (s *state) types() (seen []known, m model) {
 		if k.Claim {
 			n.Claims = len(of.read)
 		} else {
-			n.Items, n.Telling = len(of.read), telling(of.items)
+			n.Items, n.Telling = len(of.read), telling.Score(of.items)
 		}
 		byType[k.Type] = n
 	}

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/expiring"
+	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/table"
 )
 
@@ -161,39 +162,15 @@ func (s *state) dated(name string, v types.AttributeValue, shown value, now time
 	if !ok {
 		return shown
 	}
-	at, ok := timeOfNumber(name, n.Value)
+	at, ok := telling.TimeOfNumber(name, n.Value)
 	if name == s.schema.TTL {
-		var seconds int64
-		seconds, ok = wholeSeconds(n.Value)
-		at = time.Unix(seconds, 0)
+		at, ok = expiring.Time(n.Value)
 	}
 	if ok {
 		m := newMoment(at, now)
 		shown.When, shown.Date = &m, m.Full
 	}
 	return shown
-}
-
-// timeOfNumber returns the time of a number of seconds or milliseconds since 1970, of an
-// attribute whose name says that it is a time. It is not ok before 2000 and after 2100,
-// where numbers are counts.
-func timeOfNumber(name, number string) (t time.Time, ok bool) {
-	all := wordsOf(name)
-	if len(all) == 0 || !slices.Contains([]string{"at", "time", "date", "timestamp", "until", "since", "expires", "on"}, all[len(all)-1]) {
-		return t, false
-	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		return t, false
-	}
-	const from, to = 946684800, 4102444800
-	switch {
-	case n >= from && n < to:
-		return time.Unix(n, 0), true
-	case n >= from*1000 && n < to*1000:
-		return time.UnixMilli(n), true
-	}
-	return t, false
 }
 
 // attribute is an attribute of an item.
@@ -206,14 +183,9 @@ type attribute struct {
 
 // expiryOf returns when the item expires, or nil if it does not.
 func expiryOf(item table.Item, ttl string, now time.Time) *expiry {
-	n, ok := item[ttl].(*types.AttributeValueMemberN)
-	if ttl == "" || !ok {
-		return nil
-	}
-	seconds, ok := wholeSeconds(n.Value)
+	at, ok := expiring.Of(item, ttl)
 	if !ok {
 		return nil
 	}
-	at := time.Unix(seconds, 0)
 	return &expiry{moment: newMoment(at, now), Expired: !at.After(now)}
 }

@@ -1,0 +1,96 @@
+// Package kinds finds out which attribute holds the types of a table's items.
+package kinds
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/shell"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+)
+
+// Finder looks for the attribute in items of one table. The zero value has seen none.
+type Finder struct {
+	items int
+	typed bool
+	// values are those of the attributes that could hold a type, and that all items have.
+	values map[string]map[string]bool
+}
+
+// Add looks at items that were read. spec is the schema of the table, with its defaults.
+func (f *Finder) Add(spec schema.Table, items ...table.Item) {
+	for _, item := range items {
+		f.items++
+		f.typed = f.typed || text(item[spec.Type]) != ""
+		if f.items == 1 {
+			f.values = map[string]map[string]bool{}
+			for name := range item {
+				if name != spec.PK && name != spec.SK {
+					f.values[name] = map[string]bool{}
+				}
+			}
+		}
+		for name, seen := range f.values {
+			if kind := text(item[name]); word.MatchString(kind) && len(seen) < mostKinds {
+				seen[kind] = true
+			} else {
+				delete(f.values, name)
+			}
+		}
+	}
+}
+
+// mostKinds is how many types a table has at most. An attribute with more values is none.
+const mostKinds = 100
+
+// word is the name of a type.
+var word = regexp.MustCompile(`^\pL[\pL\pN_.: /-]{0,99}$`)
+
+func text(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// Hint says that no item has the type attribute of the schema, and what to do about it. It is
+// empty if one has it, or none was read.
+func (f *Finder) Hint(spec schema.Table) string {
+	if f.items == 0 || f.typed {
+		return ""
+	}
+	hint := fmt.Sprintf("No item that was read has the attribute %s. ", shell.Quote(spec.Type))
+	name, found := f.found()
+	if found {
+		hint += fmt.Sprintf("All of them have %s. If that", shell.Quote(name))
+	} else {
+		name, hint = "NAME", hint+"If another attribute"
+	}
+	return hint + fmt.Sprintf(" holds the type of an item, make a schema file that says so, for -schema of the other commands: %s >schema.json",
+		shell.Quote("singletable", "schema", "-sample=1000", "-type="+name, "--", spec.Name))
+}
+
+// typeName are names of attributes that hold types: those of other libraries, and those that
+// say it.
+var typeName = regexp.MustCompile(`(?i)^(?:__edb_e__|_et|__en|(?:.*_)?(?:entity|kind|model)|.*type.*|.*entity.*)$`)
+
+// found returns the attribute that seems to hold the types: one of such a name, or else the
+// only one with values that repeat.
+func (f *Finder) found() (name string, ok bool) {
+	names := slices.SortedFunc(maps.Keys(f.values), func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	if i := slices.IndexFunc(names, typeName.MatchString); i >= 0 {
+		return names[i], true
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return len(f.values[name]) >= f.items })
+	if len(names) != 1 {
+		return "", false
+	}
+	return names[0], true
+}

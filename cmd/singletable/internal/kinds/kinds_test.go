@@ -1,0 +1,55 @@
+package kinds_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
+	"github.com/singletable/singletable/schema"
+)
+
+// The attributes are those that the libraries store.
+func TestHint(t *testing.T) {
+	t.Parallel()
+	spec := schema.Table{Name: "T"}.WithDefaults()
+	for name, c := range map[string]struct{ attributes, want string }{
+		"electrodb":        {`"__edb_e__":{"S":"order"},"__edb_v__":{"S":"1"},"status":{"S":"open"}`, "__edb_e__"},
+		"dynamodb-toolbox": {`"_et":{"S":"Order"},"_ct":{"S":"2026-01-02T03:04:05.%03dZ"},"_md":{"S":"2026-01-02T03:04:05.%03dZ"}`, "_et"},
+		"onetable":         {`"_type":{"S":"Order"},"created":{"N":"17"},"status":{"S":"open"}`, "_type"},
+		"typedorm":         {`"__en":{"S":"order"},"city":{"S":"Köln"}`, "__en"},
+		"auth.js":          {`"type":{"S":"USER"},"expires":{"N":"1893456000.6"}`, "type"},
+		"dynamode":         {`"dynamodeEntity":{"S":"Order"},"id":{"S":"x%d"}`, "dynamodeEntity"},
+		"no type":          {`"id":{"S":"x%d"},"note":{"S":"a,b%d"},"status":{"S":"open"},"city":{"S":"Köln"}`, "NAME"},
+		"one that repeats": {`"id":{"S":"x%d"},"group":{"S":"tenant"}`, "group"},
+		"a hostile name":   {"\"type'\\u001b\":{\"S\":\"a\"}", `type\'\033'`},
+	} {
+		var f kinds.Finder
+		if f.Hint(spec) != "" {
+			t.Fatal("a hint without items")
+		}
+		for i := range 5 {
+			text := fmt.Sprintf(`{"pk":{"S":"A"},"sk":{"S":"%d"},%s}`, i, strings.NewReplacer("%03d", fmt.Sprintf("%03d", i), "%d", fmt.Sprint(i)).Replace(c.attributes))
+			item, err := dynamojson.Decode(text)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			f.Add(spec, item)
+		}
+		hint := f.Hint(spec)
+		if !strings.Contains(hint, "has the attribute entityType.") || !strings.Contains(hint, "-type="+c.want) {
+			t.Errorf("%s: %s", name, hint)
+		}
+		if offered := strings.Contains(hint, "All of them have"); offered != (c.want != "NAME") {
+			t.Errorf("%s: %s", name, hint)
+		}
+		item, err := dynamojson.Decode(`{"entityType":{"S":"USER"}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Add(spec, item); f.Hint(spec) != "" {
+			t.Errorf("%s: an item has a type", name)
+		}
+	}
+}
