@@ -30,7 +30,9 @@ import (
 //     than a number.
 //   - {name}, if it equals an attribute in all samples: see [Pattern]. Of several
 //     attributes, it is one whose name resembles the prefix, then the shortest. In the
-//     key of a claim it is not the key of the owner: see [ClaimOwner].
+//     key of a claim it is not the key of the owner: see [ClaimOwner]. In the key of an
+//     index it is not a key attribute of another one, unless the key of the table is
+//     made of that, too: keys of indexes can be equal by chance.
 //   - {1}, {2} and so on otherwise, as the number of a shard.
 //
 // The main item of an entity is the pattern with keys in indexes, which package repo
@@ -93,7 +95,7 @@ func (l layout) entity(kind string, items []table.Item) Entity {
 	in.alone = len(forms) == 1
 	for _, form := range forms {
 		p := in.keyPattern(base.key, func(i int) ([]table.Item, map[place]bool) { return samples[form], prefixes[i] })
-		p.Indexes = in.indexes(samples[form])
+		p.Indexes = in.indexes(samples[form], p)
 		e.Items = append(e.Items, p)
 	}
 	slices.SortStableFunc(e.Items, func(a, b Pattern) int {
@@ -149,6 +151,8 @@ type inference struct {
 	// claims means that the items are claims: an attribute that holds the key of the owner
 	// is no part of their own.
 	claims bool
+	// apart are the key attributes of indexes that the key of an index is not made of.
+	apart map[string]bool
 }
 
 // keyPattern infers the patterns of a partition key and a sort key. of returns the
@@ -209,7 +213,8 @@ func (in inference) segment(k keyAttribute, i int, texts []string, samples []tab
 	if i == 0 && prefix && same {
 		return constant
 	}
-	if s, ok := in.attribute(texts, samples, near, k.kind, true); ok {
+	takes := func(indexKey string) bool { return indexKey == k.name || !in.apart[indexKey] }
+	if s, ok := in.attribute(texts, samples, near, k.kind, takes); ok {
 		return s
 	}
 	if k.kind != types.ScalarAttributeTypeS || i == 0 || !same || !sharable(texts[0]) {
@@ -242,7 +247,14 @@ func (in inference) inPartitions(samples []table.Item, withoutNumbers bool) bool
 }
 
 // indexes infers the keys in indexes of samples that are of one pattern.
-func (in inference) indexes(samples []table.Item) map[string]Pattern {
+func (in inference) indexes(samples []table.Item, of Pattern) map[string]Pattern {
+	in.apart = in.indexKeys()
+	for _, key := range []string{of.PK, of.SK} {
+		segments, _ := parsePattern(key) // There are none without a sort key.
+		for _, s := range segments {
+			delete(in.apart, s.attribute)
+		}
+	}
 	patterns := map[string]Pattern{}
 	for _, v := range in.views[1:] {
 		if len(v.projection.PKs) > 0 {
@@ -267,22 +279,33 @@ func (in inference) indexes(samples []table.Item) map[string]Pattern {
 	return patterns
 }
 
-// attribute returns the attribute that equals the texts in all samples. near is the
-// constant before them. indexKeys allows the key attributes of indexes, if there is
-// no other.
-func (in inference) attribute(texts []string, samples []table.Item, near string, kind types.ScalarAttributeType, indexKeys bool) (segment, bool) {
+// indexKeys returns the key attributes of indexes, but for those of keys of several
+// attributes, which are attributes of the entities themselves.
+func (in inference) indexKeys() map[string]bool {
+	all := map[string]bool{}
+	for _, x := range in.schema.Indexes {
+		for _, name := range []string{x.PK, x.SK} {
+			if name != "" {
+				all[name] = true
+			}
+		}
+	}
+	return all
+}
+
+// attribute returns the attribute that equals the texts of a key attribute in all samples.
+// near is the constant before them. A key attribute of an index is one if there is no other, and
+// if takes is true for it.
+func (in inference) attribute(texts []string, samples []table.Item, near string, kind types.ScalarAttributeType, takes func(indexKey string) bool) (segment, bool) {
 	var found []segment
 	for name := range samples[0] {
 		if s, ok := in.equal(name, texts, samples, kind); ok {
 			found = append(found, s)
 		}
 	}
-	isKey := func(s segment) bool {
-		return slices.ContainsFunc(in.schema.Indexes, func(x schema.Index) bool { return s.attribute == x.PK || s.attribute == x.SK })
-	}
-	if !indexKeys {
-		found = slices.DeleteFunc(found, isKey)
-	}
+	keys := in.indexKeys()
+	isKey := func(s segment) bool { return keys[s.attribute] }
+	found = slices.DeleteFunc(found, func(s segment) bool { return isKey(s) && !takes(s.attribute) })
 	if len(found) == 0 {
 		return segment{}, false
 	}

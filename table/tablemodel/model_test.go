@@ -143,6 +143,20 @@ func TestInferredPatterns(t *testing.T) {
 			},
 			[]string{"P#{id} / Q; GSI1 ALL#{1} / {id}; by-status {status} / "},
 		},
+		"keys of indexes that are equal by chance": {
+			[]table.Item{
+				sample("P#a", "Q", "GSI1PK", "new", "GSI1SK", "AT#new", "status", "new"),
+				sample("P#b", "Q", "GSI1PK", "paid", "GSI1SK", "AT#paid", "status", "paid"),
+			},
+			[]string{"P#{1} / Q; GSI1 {GSI1PK} / AT#{1}; by-status {status} / "},
+		},
+		"a key of an index that the key of the table is made of": {
+			[]table.Item{
+				sample("P#new", "Q", "GSI1PK", "X", "GSI1SK", "AT#new", "status", "new"),
+				sample("P#paid", "Q", "GSI1PK", "X", "GSI1SK", "AT#paid", "status", "paid"),
+			},
+			[]string{"P#{status} / Q; GSI1 X / AT#{status}; by-status {status} / "},
+		},
 		"the main item has the index, or its key has the type": {
 			[]table.Item{
 				sample("A#1", "X"), sample("T#1", "X"),

@@ -99,7 +99,7 @@ func (in inference) isAttribute(texts []string, samples []table.Item, different 
 	if different == 1 && (texts[0] == in.kind || len(samples) > 1 && isUpper(texts[0])) {
 		return false
 	}
-	_, ok := in.attribute(texts, samples, "", types.ScalarAttributeTypeS, false)
+	_, ok := in.attribute(texts, samples, "", types.ScalarAttributeTypeS, func(string) bool { return false })
 	return ok
 }
 
