@@ -202,9 +202,22 @@ func TestOtherKeys(t *testing.T) {
 		golden(t, "keys-"+file, hide(numbers, run(t, nil, "", args...)))
 	}
 	trouble(t, run(t, nil, "", "get", name, "12.5", "%secret"), "the sort key is binary, and the argument is not base64")
-	got := run(t, nil, "", "get", name, "012.50", "Af8=")
+	// A number is the key that DynamoDB makes of it, on the command line and in an item.
+	for _, number := range []string{"012.50", "+1.25e1", "12.5"} {
+		if got := run(t, nil, "", "get", name, number, "Af8="); got.code != exitYes || !strings.Contains(got.stdout, "12.5") {
+			t.Errorf("get %s: %+v", number, got)
+		}
+		item := fmt.Sprintf(`{"pk":{"N":%q},"sk":{"B":"Af8="}}`, number)
+		if got := run(t, nil, item, "put", name); got.code != exitYes || !strings.Contains(got.stdout, "The item is stored so already.") {
+			t.Errorf("put %s: %+v", number, got)
+		}
+		if got := run(t, nil, `{"Item":`+item+"}", "load", "-replace", name); got.code != exitYes {
+			t.Errorf("load %s: %+v", number, got)
+		}
+	}
+	got := run(t, nil, "", "get", name, "12,50", "Af8=")
 	trouble(t, got, "is not a plain decimal number")
-	if strings.Contains(got.stderr, "012.50") {
+	if strings.Contains(got.stderr, "12,50") {
 		t.Errorf("an error names a key: %s", got.stderr)
 	}
 

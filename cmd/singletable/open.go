@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/described"
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -125,9 +126,12 @@ func keyOf(spec schema.Table, args []string) (keys.Key, error) {
 }
 
 // keyText returns the text of a key attribute on the command line as package keys has
-// it: a binary one is base64 on the command line.
+// it: a binary one is base64 on the command line, and a number can have needless zeros.
 func keyText(kind types.ScalarAttributeType, part, text string) (string, error) {
-	if kind != types.ScalarAttributeTypeB {
+	switch kind {
+	case types.ScalarAttributeTypeN:
+		return dynamojson.Number(text), nil
+	case types.ScalarAttributeTypeS, "":
 		return text, nil
 	}
 	data, err := base64.StdEncoding.DecodeString(text)

@@ -30,8 +30,8 @@ const maxDepth = 40
 // Decode reads one item: a map of attributes, or an object whose member Item is one, as
 // GetItem of the AWS CLI returns it. Other members of such an object are ignored.
 //
-// It refuses members that are there twice, values of two types, and text that Unicode
-// does not have. Errors name the line, the column and the attribute, and no value.
+// Numbers are in the form in which DynamoDB stores them. It refuses members that are there
+// twice, values of two types, and text that Unicode does not have. Errors name the line, the column and the attribute, and no value.
 func Decode(text string) (table.Item, error) {
 	item, at, err := parse([]byte(text), (*parser).root)
 	if err == nil {
@@ -222,6 +222,11 @@ func next[T string | bool](p *parser) (T, error) {
 
 func (p *parser) text() (string, error) { return next[string](p) }
 
+func (p *parser) number() (string, error) {
+	text, err := p.text()
+	return Number(text), err
+}
+
 func (p *parser) binary() ([]byte, error) {
 	text, err := p.text()
 	if err != nil {
@@ -284,7 +289,7 @@ func (p *parser) valueOf(kind string, depth int) (types.AttributeValue, error) {
 		v, err := p.text()
 		return &types.AttributeValueMemberS{Value: v}, err
 	case "N":
-		v, err := p.text()
+		v, err := p.number()
 		return &types.AttributeValueMemberN{Value: v}, err
 	case "B":
 		v, err := p.binary()
@@ -299,7 +304,7 @@ func (p *parser) valueOf(kind string, depth int) (types.AttributeValue, error) {
 		v, err := array(p, p.text)
 		return &types.AttributeValueMemberSS{Value: v}, err
 	case "NS":
-		v, err := array(p, p.text)
+		v, err := array(p, p.number)
 		return &types.AttributeValueMemberNS{Value: v}, err
 	case "BS":
 		v, err := array(p, p.binary)

@@ -25,7 +25,7 @@ var values = cmpopts.IgnoreUnexported(
 var every = table.Item{
 	"pk":      &types.AttributeValueMemberS{Value: "a\"\\\x00\x1f\u007f\u2028<é𝄞\ufffd"},
 	"":        &types.AttributeValueMemberS{},
-	"n":       &types.AttributeValueMemberN{Value: "-9.9999999999999999999999999999999999999E+125"},
+	"n":       &types.AttributeValueMemberN{Value: "-" + strings.Repeat("9", 38) + strings.Repeat("0", 88)},
 	"long":    &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"},
 	"b":       &types.AttributeValueMemberB{Value: []byte{0, 255, 10}},
 	"empty":   &types.AttributeValueMemberB{Value: []byte{}},
