@@ -24,8 +24,10 @@ import (
 const loadHelp = `Usage: singletable load [flags] TABLE [FILE]
 
 Load writes the items of a file into a table that is there: lines {"Item":{…}} in
-DynamoDB's JSON, of "singletable dump" or of DynamoDB's own export to S3, compressed by
-gzip or not. Without a FILE, or with "-", it reads standard input.
+DynamoDB's JSON, of "singletable dump" or of DynamoDB's own full export to S3, compressed
+by gzip or not. Without a FILE, or with "-", it reads standard input. A file of another
+form, such as the output of "aws dynamodb scan", an incremental export or a manifest, is
+named, with the command that makes such lines of it.
 
 The table has to be empty, unless -replace is given: an item is then written over the
 one that has its key. Nothing is deleted. If a key is in the file twice, the later line

@@ -106,6 +106,37 @@ func TestLoadChecksLines(t *testing.T) {
 	}
 }
 
+// Files of other tools are named in the errors of a load and of a check, and nothing is written.
+func TestLoadNamesFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	name := tabletest.New(t, appCore(), nil).Schema().Name
+	for text, says := range map[string]string{
+		"{\n    \"Items\": [\n        {\"pk\": {\"S\": \"a\"}}\n    ],\n    \"Count\": 1\n}\n": "line 1: is a response of Scan or Query",
+		"\x28\xb5\x2f\xfd\x04\x58": "the file is compressed with zstd",
+	} {
+		file := save(t, "items.json", text)
+		trouble(t, run(t, nil, "", "load", name, file), says, "Loaded: 0 items")
+		if got := run(t, nil, text, "load", "-check", name); got.code != exitNo || !strings.HasPrefix(got.stdout, says) {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := run(t, nil, "\ufeff"+itemLine("a", "1"), "load", name); got.code != exitYes || !strings.HasPrefix(got.stdout, "1 item,") {
+		t.Errorf("with a byte order mark: %+v", got)
+	}
+}
+
+// Editors of Windows begin texts with a byte order mark.
+func TestInputWithAByteOrderMark(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, appCore(), nil)
+	name := tbl.Schema().Name
+	const item = `{"pk":{"S":"USER#1"},"sk":{"S":"a"}}`
+	if got := run(t, nil, "\ufeff"+item, "put", "-yes", "-schema", save(t, "schema.json", "\ufeff"+encode(t, tbl.Schema())), name); got.code != exitYes {
+		t.Errorf("%+v", got)
+	}
+	trouble(t, run(t, nil, "\xff\xfe{\x00", "put", name), "standard input: is UTF-16, as Windows PowerShell writes it: save it as UTF-8")
+}
+
 var nines = strings.Repeat("9", 39)
 
 func TestLoadContinuesAfterABadLine(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 )
 
 // The exit codes.
@@ -204,7 +206,11 @@ func readAtMost(r io.Reader, name string, most int) (string, error) {
 	if len(text) > most {
 		return "", fmt.Errorf("%s: has more than %d bytes", name, most)
 	}
-	return string(text), nil
+	decoded, err := lines.Text(string(text))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	return decoded, nil
 }
 
 func readFile(name string, most int) (string, error) {

@@ -34,22 +34,28 @@ type Reader struct {
 	scanner *bufio.Scanner
 	number  int64
 	sum     hash.Hash
+	items   bool  // An item was read.
+	refused error // why there are no lines
 }
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
 // NewReader returns a reader of a file, which may be compressed by gzip, also as
-// several files one after the other.
+// several files one after the other, and may begin with a byte order mark.
 func NewReader(in io.Reader) (*Reader, error) {
 	buffered := bufio.NewReader(in)
-	in = buffered
 	if start, _ := buffered.Peek(len(gzipMagic)); bytes.Equal(start, gzipMagic) {
-		var err error
-		if in, err = gzip.NewReader(buffered); err != nil {
+		unzipped, err := gzip.NewReader(buffered)
+		if err != nil {
 			return nil, err
 		}
+		buffered = bufio.NewReader(unzipped)
 	}
-	r := &Reader{scanner: bufio.NewScanner(in), sum: sha256.New()}
+	start, _ := buffered.Peek(longestMagic) // Its error is that of the first line.
+	if bytes.HasPrefix(start, []byte(byteOrderMark)) {
+		_, _ = buffered.Discard(len(byteOrderMark))
+	}
+	r := &Reader{scanner: bufio.NewScanner(buffered), sum: sha256.New(), refused: wholeFormat(start)}
 	r.scanner.Buffer(make([]byte, 0, 64<<10), MaxLine)
 	return r, nil
 }
@@ -74,13 +80,30 @@ func (r *Reader) Next() (table.Item, error) {
 		}
 		item, err := dynamojson.DecodeLine(text)
 		if err != nil {
-			if broken := r.scanner.Err(); broken != nil {
-				err = broken // why the line has no end
-			}
-			return nil, fmt.Errorf("line %d: %w", r.number, err)
+			return nil, fmt.Errorf("line %d: %w", r.number, r.fault(text, err))
 		}
+		r.items = true
 		return item, nil
 	}
+}
+
+// maxFormat is how many bytes of a file tell its format.
+const maxFormat = 64 << 10
+
+// fault returns what is wrong with a line: what the file is, if the line shows that. In a file
+// without items the lines behind it show it too, and are read.
+func (r *Reader) fault(line []byte, err error) error {
+	text := bytes.Clone(line)
+	for !r.items && len(text) < maxFormat && r.scanner.Scan() {
+		text = append(append(text, '\n'), r.scanner.Bytes()...)
+	}
+	if broken := r.scanner.Err(); broken != nil && !errors.Is(broken, bufio.ErrTooLong) {
+		return broken // why the line has no end
+	}
+	if is := formatOf(text, !r.items); is != "" {
+		return errors.New(is)
+	}
+	return err
 }
 
 // Skip reads lines without looking at their items. The error is [io.EOF] if there are
@@ -96,6 +119,9 @@ func (r *Reader) Skip(lines int64) error {
 
 // line returns the next line, which is valid until the next call.
 func (r *Reader) line() ([]byte, error) {
+	if r.refused != nil {
+		return nil, r.refused
+	}
 	if r.scanner.Scan() {
 		r.number++
 		text := r.scanner.Bytes()
