@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,8 @@ a global table of version 2017.11.29 replicates by them. Standard error says how
 had them.
 
 With a -schema file that has entities, an item whose keys are not what the patterns of its
-entity make of its attributes is such a line, too. Without them it is loaded as it is.
+entity make of its attributes is such a line, too. Standard error says which keys the file
+does not describe, so that they were not checked. Without them it is loaded as it is.
 
 Exit codes: 0 all lines are loaded or, with -check, valid, 1 -check has found a line that
 is not, 2 the load is not complete. A signal ends it as any program; run it again to
@@ -77,6 +79,8 @@ type loaded struct {
 	WriteUnits float64 `json:"writeUnits"`
 	Seconds    float64 `json:"seconds"`
 	Continued  bool    `json:"continued"`
+	// Unchecked are keys of items that the schema file does not describe.
+	Unchecked []string `json:"unchecked,omitempty"`
 }
 
 func (p *program) load(ctx context.Context, args []string) error {
@@ -136,6 +140,7 @@ func (p *program) load(ctx context.Context, args []string) error {
 	}
 	l.replicated.say(p.stderr)
 	out.Items, out.WriteUnits, out.Seconds = l.items, l.units, time.Since(l.progress.begun).Seconds()
+	out.Unchecked = l.uncheckedTexts()
 	return p.printLoaded(out, *check, *asJSON)
 }
 
@@ -147,6 +152,9 @@ func (p *program) printLoaded(out loaded, check, asJSON bool) error {
 	}
 	if !out.OK {
 		text = oneLine(out.Problem) + "\n"
+	}
+	if !asJSON {
+		p.noteUnchecked(out.Unchecked)
 	}
 	return p.printResult(out, text, asJSON, out.OK)
 }
@@ -164,6 +172,8 @@ type load struct {
 	saved time.Time
 	items int64
 	units float64 // guarded by the mutex of pace
+	// unchecked is of how many items a key was not checked.
+	unchecked map[edit.Unchecked]int64
 
 	replicated replicated
 }
@@ -223,11 +233,33 @@ func (l *load) next() (table.Item, error) {
 			// Before its first colon, the library names an operation of a program.
 			_, reason, _ := strings.Cut(err.Error(), ": ")
 			err = fmt.Errorf("line %d: DynamoDB would refuse the item: %s", l.reader.Lines(), reason)
-		} else if err = edit.CheckPatterns(l.table, l.model, item); err != nil {
+		} else if err = l.checkPatterns(item); err != nil {
 			err = fmt.Errorf("line %d: %w\nWithout the entity in the schema file, the item is loaded as it is", l.reader.Lines(), err)
 		}
 	}
 	return item, err
+}
+
+// checkPatterns refuses an item whose keys are not as the schema file says, and counts the keys
+// that the file does not describe.
+func (l *load) checkPatterns(item table.Item) error {
+	unchecked, err := edit.CheckPatterns(l.table, l.model, item)
+	for _, u := range unchecked {
+		if l.unchecked == nil {
+			l.unchecked = map[edit.Unchecked]int64{}
+		}
+		l.unchecked[u]++
+	}
+	return err
+}
+
+// uncheckedTexts says which keys were not checked, and of how many items.
+func (l *load) uncheckedTexts() (all []string) {
+	for u, items := range l.unchecked {
+		all = append(all, fmt.Sprintf("%s (%s)", u, quantity.Of(items, "item")))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // begin continues an earlier load, or makes sure that the table is empty.

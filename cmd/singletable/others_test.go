@@ -2,6 +2,7 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,5 +139,38 @@ func TestLoadRefusesOtherKeysThanThePatterns(t *testing.T) {
 	trouble(t, run(t, nil, drifted, "load", "-schema", file, to), `line 3: `, `Without the entity in the schema file`)
 	if got := run(t, nil, drifted, "load", "-replace", to); got.code != exitYes {
 		t.Errorf("%+v", got)
+	}
+}
+
+// put and load say which keys the schema file does not describe, so that nobody takes them for
+// checked.
+func TestKeysThatAreNotChecked(t *testing.T) {
+	t.Parallel()
+	tbl, file := withModel(t)
+	name := tbl.Schema().Name
+	// The file has no entity NOTE, and does not know what the first copy of a user is made of.
+	const note = `{"pk":{"S":"USER#ana"},"sk":{"S":"NOTE"},"entityType":{"S":"NOTE"}}`
+	const list = `{"pk":{"S":"ALL#5"},"sk":{"S":"USER#ana"},"entityType":{"S":"USER"},"userId":{"S":"ana"},"email":{"S":"ana's@example.com"}}`
+	const ofNote = `all keys of entity "NOTE", which the schema file does not have`
+	const ofList = `attribute "pk" of entity "USER", but for the constants: its pattern "ALL#{1}" does not say what the numbers in braces are made of`
+	for item, want := range map[string]string{note: ofNote, list: ofList} {
+		got := run(t, nil, item, "put", "-schema", file, name)
+		if !strings.HasPrefix(got.stderr, "Not checked: "+want+"\n") {
+			t.Errorf("%+v", got)
+		}
+		if out := decoded[written](t, run(t, nil, item, "put", "-json", "-schema", file, name)); !slices.Equal(out.Unchecked, []string{want}) {
+			t.Errorf("%+v", out)
+		}
+	}
+	items := `{"Item":` + note + "}\n" + `{"Item":` + list + "}\n" + `{"Item":` + strings.Replace(note, "NOTE", "NOTE#2", 1) + "}\n"
+	all := "Not checked: " + ofNote + " (2 items)\nNot checked: " + ofList + " (1 item)\n"
+	to := tabletest.New(t, appCore(), nil).Schema().Name
+	for _, args := range [][]string{{"load", "-check", "-schema", file, to}, {"load", "-schema", file, to}} {
+		if got := run(t, nil, items, args...); got.code != exitYes || !strings.HasSuffix(got.stderr, all) {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if out := decoded[loaded](t, run(t, nil, items, "load", "-check", "-json", "-schema", file, to)); len(out.Unchecked) != 2 {
+		t.Errorf("%+v", out)
 	}
 }

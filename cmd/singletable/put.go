@@ -33,7 +33,8 @@ written.
 With a -schema file that has the item's entity, the entity's version attribute is the
 default of -version. Put then refuses an item whose keys, in the table or in an index, are
 not what the entity's patterns make of its attributes, before it sends a request: services
-would not find it, or find it by a former value. Without -schema it is written as it is.
+would not find it, or find it by a former value. Standard error says which keys the file
+does not describe, so that they were not checked. Without -schema it is written as it is.
 
 Put changes one item: copies of an entity (repo.Entity.Copies) and its unique values are
 items of their own. It lists the copies that such a file has, and refuses a change that
@@ -102,8 +103,10 @@ type written struct {
 	Guard       edit.Guard       `json:"guard"`
 	Differences []jsonDifference `json:"differences"`
 	Others      []other          `json:"others,omitempty"`
-	Written     bool             `json:"written"`
-	Changed     bool             `json:"changedInBetween,omitzero"`
+	// Unchecked are keys of the item that the schema file does not describe.
+	Unchecked []string `json:"unchecked,omitempty"`
+	Written   bool     `json:"written"`
+	Changed   bool     `json:"changedInBetween,omitzero"`
 }
 
 type jsonDifference struct {
@@ -133,7 +136,7 @@ func (p *program) put(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e editing) (edit.Plan, error) {
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *editing) (edit.Plan, error) {
 		if err := e.checkPatterns(item); err != nil {
 			return edit.Plan{}, err
 		}
@@ -155,7 +158,7 @@ func (p *program) delete(ctx context.Context, args []string) error {
 	if len(rest) < 2 || len(rest) > 3 {
 		return usageError("it takes the name of a table and a key")
 	}
-	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e editing) (edit.Plan, error) {
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *editing) (edit.Plan, error) {
 		key, err := keyOf(e.table.Schema(), rest[1:])
 		if err != nil {
 			return edit.Plan{}, err
@@ -183,14 +186,14 @@ func (p *program) readItem(file string) (table.Item, error) {
 
 // write makes a plan, prints it, and applies it if the flags say so. args are the
 // arguments of the command.
-func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, editing) (edit.Plan, error)) error {
+func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, *editing) (edit.Plan, error)) error {
 	e, err := p.openEditing(ctx, args[0], f)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	made, err := plan(ctx, e)
+	made, err := plan(ctx, &e)
 	if err == nil {
 		err = checkVersion(*f.version, e.table.Schema(), made)
 	}
@@ -205,6 +208,9 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 		return err
 	}
 	out.Changed = f.changed(made)
+	if !asJSON {
+		p.noteUnchecked(out.Unchecked)
+	}
 	if *f.yes && !out.Changed {
 		err := e.editor.Apply(ctx, made)
 		out.Changed = errors.Is(err, edit.ErrChanged)
@@ -220,6 +226,13 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 		p.adviseWrite(made, toWrite(fs, args, made.Seen))
 	}
 	return errNo
+}
+
+// noteUnchecked says on standard error which keys no pattern has checked.
+func (p *program) noteUnchecked(all []string) {
+	for _, text := range all {
+		fmt.Fprintln(p.stderr, "Not checked: "+oneLine(text))
+	}
 }
 
 // changed reports whether the stored item is no longer the one that the user has looked
@@ -250,6 +263,8 @@ type editing struct {
 	model  tablemodel.Model
 	table  *table.Table
 	editor *edit.Editor
+	// unchecked are keys of the item that were not checked.
+	unchecked []edit.Unchecked
 }
 
 // openEditing opens a table for put and delete.
@@ -272,12 +287,14 @@ func (p *program) openEditing(ctx context.Context, name string, f writeFlags) (e
 	return e, err
 }
 
-// checkPatterns refuses an item whose keys are not as the schema file says.
-func (e editing) checkPatterns(item table.Item) error {
-	if err := e.table.CheckItem(item); err != nil {
-		return err
+// checkPatterns refuses an item whose keys are not as the schema file says, and notes what the
+// file does not say.
+func (e *editing) checkPatterns(item table.Item) (err error) {
+	if err = e.table.CheckItem(item); err == nil {
+		e.unchecked, err = edit.CheckPatterns(e.table, e.model, item)
+		err = asGiven(err)
 	}
-	return asGiven(edit.CheckPatterns(e.table, e.model, item))
+	return err
 }
 
 // asGiven says how an item is written all the same that does not fit the schema file.
@@ -298,6 +315,9 @@ func (e editing) output(plan edit.Plan) (written, error) {
 		Table: e.model.Name, Region: e.region, Key: dynamojson.Item(key),
 		Seen: plan.Seen, Guard: plan.Guard, Differences: []jsonDifference{},
 		Others: others(e.model, e.table, plan),
+	}
+	for _, u := range e.unchecked {
+		out.Unchecked = append(out.Unchecked, u.String())
 	}
 	for _, d := range plan.Differences {
 		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value{AttributeValue: d.Old}, dynamojson.Value{AttributeValue: d.New}})

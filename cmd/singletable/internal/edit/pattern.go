@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -16,19 +17,52 @@ import (
 // Nothing was written.
 var ErrPattern = fmt.Errorf("%w: the keys are not those of the entity", table.ErrInvalid)
 
+// Unchecked is a part of an item's keys that a model does not describe, so that
+// [CheckPatterns] has not compared it. It is comparable.
+type Unchecked struct {
+	// Entity is the type of the item, "" for an item without one.
+	Entity string
+	// Attribute is the key attribute, "" for all keys of the item.
+	Attribute string
+	// Pattern is that of the attribute in the model, "" if the model has none.
+	Pattern string
+	// Differs means that the attribute is in a key that does not have the constants of its
+	// pattern.
+	Differs bool
+}
+
+// String says what was not checked, and why. It names no value of the item but its type.
+func (u Unchecked) String() string {
+	switch {
+	case u.Entity == "":
+		return "all keys of an item without a type"
+	case u.Attribute == "":
+		return fmt.Sprintf("all keys of entity %q, which the schema file does not have", u.Entity)
+	case u.Pattern == "":
+		return fmt.Sprintf("attribute %q of entity %q, which has no pattern in the schema file", u.Attribute, u.Entity)
+	case u.Differs:
+		return fmt.Sprintf("attribute %q of entity %q, which is in a key of another form than the pattern %q", u.Attribute, u.Entity, u.Pattern)
+	}
+	return fmt.Sprintf("attribute %q of entity %q, but for the constants: its pattern %q does not say what the numbers in braces are made of", u.Attribute, u.Entity, u.Pattern)
+}
+
 // CheckPatterns refuses an item whose key, or whose key in an index, is not what the patterns of
 // its entity make of its attributes. It sends nothing.
 //
 // An item of no entity of the model is fine. So is an item without a key in an index, or with
 // one of another form than the pattern: an entity can leave it out, or make another one of some
-// of its states. A pattern with segments that are not known is not compared.
+// of its states. A pattern with segments that are not known is not compared. The keys that were
+// not compared are returned. There are none for a model without entities, which checks nothing.
 //
 // Errors: [ErrPattern]. It names the entity, the attribute and the pattern, and no value.
-func CheckPatterns(tbl *table.Table, model tablemodel.Model, item table.Item) error {
+func CheckPatterns(tbl *table.Table, model tablemodel.Model, item table.Item) ([]Unchecked, error) {
 	spec := tbl.Schema()
 	kind, _ := item[spec.Type].(*types.AttributeValueMemberS)
-	if kind == nil {
-		return nil
+	switch {
+	case len(model.Entities) == 0:
+		return nil, nil
+	case kind == nil:
+		return []Unchecked{{}}, nil
 	}
 	e, here, ok := model.Find(item)
 	if !ok {
@@ -36,31 +70,32 @@ func CheckPatterns(tbl *table.Table, model tablemodel.Model, item table.Item) er
 	}
 	p := e.Items[here]
 	key := tbl.KeyOf("", item)
-	err := checkKey(e.Type, spec.PK, spec.PKType, string(key.PK), p.PK, item)
-	if err == nil && !spec.SimpleKey {
-		err = checkKey(e.Type, spec.SK, spec.SKType, string(key.SK), p.SK, item)
+	c := patternCheck{spec: spec, entity: e.Type, item: item}
+	c.key(spec.PK, spec.PKType, string(key.PK), p.PK)
+	if !spec.SimpleKey {
+		c.key(spec.SK, spec.SKType, string(key.SK), p.SK)
 	}
 	for _, x := range spec.Indexes {
-		pattern, ok := p.Indexes[x.Name]
-		key := tbl.KeyOf(x.Name, item)
+		pattern, key := p.Indexes[x.Name], tbl.KeyOf(x.Name, item)
 		if x.Local { // which has the table's partition key
 			pattern.PK, key.PK = "", ""
 		}
-		if !ok || err != nil || !like(pattern.PK, string(key.PK)) || !like(pattern.SK, string(key.SK)) {
+		switch differs := !like(pattern.PK, string(key.PK)) || !like(pattern.SK, string(key.SK)); {
+		case !x.Local && key.PK == "" || x.SK != "" && key.SK == "":
+			continue // It is not in the index.
+		case differs || pattern.PK+pattern.SK == "":
+			c.skip(x.PK, x.PKType, string(key.PK), pattern.PK, differs)
+			c.skip(x.SK, x.SKType, string(key.SK), pattern.SK, differs)
 			continue
 		}
-		if !x.Local {
-			err = checkKey(e.Type, x.PK, x.PKType, string(key.PK), pattern.PK, item)
-		}
-		if err == nil {
-			err = checkKey(e.Type, x.SK, x.SKType, string(key.SK), pattern.SK, item)
-		}
+		c.key(x.PK, x.PKType, string(key.PK), pattern.PK)
+		c.key(x.SK, x.SKType, string(key.SK), pattern.SK)
 	}
-	return err
+	return c.unchecked, c.err
 }
 
 // checkKnown refuses an item of an entity that has no such key.
-func checkKnown(spec schema.Table, model tablemodel.Model, kind string) error {
+func checkKnown(spec schema.Table, model tablemodel.Model, kind string) ([]Unchecked, error) {
 	for _, e := range model.Entities {
 		if e.Type != kind {
 			continue
@@ -69,28 +104,50 @@ func checkKnown(spec schema.Table, model tablemodel.Model, kind string) error {
 		for _, p := range e.Items {
 			all = append(all, strings.Trim(p.PK+" / "+p.SK, " /"))
 		}
-		return fmt.Errorf("%w: entity %q: attributes %q and %q are like none of its patterns: %s",
+		return nil, fmt.Errorf("%w: entity %q: attributes %q and %q are like none of its patterns: %s",
 			ErrPattern, kind, spec.PK, spec.SK, strings.Join(all, ", "))
 	}
-	return nil
+	return []Unchecked{{Entity: kind}}, nil
 }
 
-// checkKey compares a key attribute that the item has with its pattern. A key of another type
-// than a text is an attribute of the entity itself.
-func checkKey(entity, name string, kind types.ScalarAttributeType, value, pattern string, item table.Item) error {
-	if value == "" || kind != types.ScalarAttributeTypeS || hasUnknown(pattern) {
-		return nil
+// patternCheck compares the key attributes of an item with their patterns.
+type patternCheck struct {
+	spec      schema.Table
+	entity    string
+	item      table.Item
+	unchecked []Unchecked
+	err       error // of the first attribute that is wrong
+}
+
+// key compares a key attribute that the item has with its pattern. A key of another type than a
+// text is an attribute of the entity itself.
+func (c *patternCheck) key(name string, kind types.ScalarAttributeType, value, pattern string) {
+	switch {
+	case value == "" || kind != types.ScalarAttributeTypeS || c.err != nil:
+		return
+	case hasUnknown(pattern):
+		c.skip(name, kind, value, pattern, false)
+		return
 	}
-	made, ok := keyOf(tablemodel.Pattern{PK: pattern}, item)
+	made, ok := keyOf(tablemodel.Pattern{PK: pattern}, c.item)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: entity %q: attribute %q has the pattern %q, and an attribute of it has another form", ErrPattern, entity, name, pattern)
+		c.err = fmt.Errorf("%w: entity %q: attribute %q has the pattern %q, and an attribute of it has another form", ErrPattern, c.entity, name, pattern)
 	case made.PK == "":
-		return fmt.Errorf("%w: entity %q: attribute %q has the pattern %q, and the item lacks an attribute of it", ErrPattern, entity, name, pattern)
+		c.err = fmt.Errorf("%w: entity %q: attribute %q has the pattern %q, and the item lacks an attribute of it", ErrPattern, c.entity, name, pattern)
 	case string(made.PK) != value:
-		return fmt.Errorf("%w: entity %q: attribute %q is not what the pattern %q makes of the item", ErrPattern, entity, name, pattern)
+		c.err = fmt.Errorf("%w: entity %q: attribute %q is not what the pattern %q makes of the item", ErrPattern, c.entity, name, pattern)
 	}
-	return nil
+}
+
+// skip notes that a key attribute is not compared. A key of the table in the key of an index is
+// compared as that.
+func (c *patternCheck) skip(name string, kind types.ScalarAttributeType, value, pattern string, differs bool) {
+	u := Unchecked{Entity: c.entity, Attribute: name, Pattern: pattern, Differs: differs && pattern != ""}
+	ofTable := (name == c.spec.PK || name == c.spec.SK) && !hasUnknown(pattern)
+	if value != "" && kind == types.ScalarAttributeTypeS && !ofTable && !slices.Contains(c.unchecked, u) {
+		c.unchecked = append(c.unchecked, u)
+	}
 }
 
 // like reports whether a key has as many segments as a pattern, and its constants.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/schema"
@@ -60,7 +61,7 @@ func TestCheckPatterns(t *testing.T) {
 		strings.Replace(whole, `"at":{"S":"2024-01-15T10:00:00Z"}`, `"at":{"S":"yesterday"}`, 1):            `attribute "lsi1sk" has the pattern "AT#{at:time}", and an attribute of it has another form`,
 		strings.Replace(whole, `"at":{"S":"2024-01-15T10:00:00Z"}`, `"at":{"S":"2024-01-16T10:00:00Z"}`, 1): `attribute "lsi1sk" is not what`,
 	} {
-		err := edit.CheckPatterns(tbl, model, item(t, text))
+		_, err := edit.CheckPatterns(tbl, model, item(t, text))
 		if says == "" {
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
@@ -76,6 +77,55 @@ func TestCheckPatterns(t *testing.T) {
 				t.Errorf("the error has the value %s: %v", value, err)
 			}
 		}
+	}
+}
+
+// What the model does not describe is returned, with the entity and the pattern and without a
+// value.
+func TestCheckPatternsSaysWhatItDoesNotCheck(t *testing.T) {
+	t.Parallel()
+	spec := schema.Table{Name: "Shop", Indexes: []schema.Index{
+		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}, {Name: "GSI2", PK: "gsi2pk", SK: "pk"}, {Name: "byYear", PK: "year", PKType: types.ScalarAttributeTypeN},
+		{Name: "LSI1", SK: "lsi1sk", Local: true},
+	}}
+	tbl, err := table.New(tabletest.Client(t), spec, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// ElectroDB makes keys with a label and a value in a segment.
+	model := tablemodel.Model{Table: spec, Entities: []tablemodel.Entity{{Type: "order", Items: []tablemodel.Pattern{
+		{PK: "$shop#{1}", SK: "$order_1#{id}", Indexes: map[string]tablemodel.Pattern{"GSI1": {PK: "$shop#{2}", SK: "AT#{at}"}, "LSI1": {PK: "$shop#{1}", SK: "{3}"}}},
+	}}}}
+	const order = `{"pk":{"S":"$shop#customer_secret"},"sk":{"S":"$order_1#secret"},"id":{"S":"secret"},"entityType":{"S":"order"}`
+	const pk = `attribute "pk" of entity "order", but for the constants: its pattern "$shop#{1}" does not say what the numbers in braces are made of`
+	for text, want := range map[string][]string{
+		order + "}": {pk},
+		order + `,"gsi1pk":{"S":"$shop#status_secret"},"gsi1sk":{"S":"AT#secret"},"at":{"S":"secret"}}`: {
+			pk, `attribute "gsi1pk" of entity "order", but for the constants: its pattern "$shop#{2}" does not say what the numbers in braces are made of`,
+		},
+		order + `,"gsi1pk":{"S":"$shop#status_secret"},"gsi1sk":{"S":"secret"}}`: {
+			pk, `attribute "gsi1pk" of entity "order", which is in a key of another form than the pattern "$shop#{2}"`,
+			`attribute "gsi1sk" of entity "order", which is in a key of another form than the pattern "AT#{at}"`,
+		},
+		order + `,"gsi1pk":{"S":"left"}}`: {pk}, // It is not in the index.
+		order + `,"gsi2pk":{"S":"secret"},"year":{"N":"5"},"lsi1sk":{"S":"secret"}}`: {
+			pk, `attribute "gsi2pk" of entity "order", which has no pattern in the schema file`,
+			`attribute "lsi1sk" of entity "order", but for the constants: its pattern "{3}" does not say what the numbers in braces are made of`,
+		},
+		strings.Replace(order, `"order"`, `"item"`, 1) + "}":          {`all keys of entity "item", which the schema file does not have`},
+		strings.Replace(order, `,"entityType":{"S":"order"}`, "}", 1): {"all keys of an item without a type"},
+	} {
+		unchecked, err := edit.CheckPatterns(tbl, model, item(t, text))
+		var got []string
+		for _, u := range unchecked {
+			got = append(got, u.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got)\n%s", text, err, diff)
+		}
+	}
+	if unchecked, err := edit.CheckPatterns(tbl, tablemodel.Model{Table: spec}, item(t, order+"}")); unchecked != nil || err != nil {
+		t.Errorf("without entities: %v, %v", unchecked, err)
 	}
 }
 
