@@ -14,6 +14,7 @@
 //	tools.go      the tools, and what they are given
 //	read.go       what they do
 //	page.go       a list, page by page
+//	exchange.go   requests that wait for their responses
 //	transport.go  messages on standard input and output
 package agent
 

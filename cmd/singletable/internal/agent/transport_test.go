@@ -3,8 +3,11 @@ package agent_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,4 +68,84 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	if n := strings.Count(log.String(), "no JSON-RPC message"); n != 12 || strings.Contains(log.String(), "loaded") {
 		t.Errorf("%d lines: %s", n, &log)
 	}
+}
+
+// agreed are the lines that begin a session.
+func agreed(version string) string {
+	return `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+}
+
+// A session that is one text, as of a pipe in a shell, gets all of its responses, also the one
+// to a request that is followed at once by the end. A batch gets one line, where the version of
+// the protocol has batches.
+func TestSessionsThatEndAtOnce(t *testing.T) {
+	t.Parallel()
+	call := func(id string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"describe_table","arguments":{}}}`
+	}
+	const ping, note = `{"jsonrpc":"2.0","id":"p","method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"none"}}`
+	for name, c := range map[string]struct {
+		text string
+		want []string // the ids in each line but the first, in their order
+		log  int
+	}{
+		"a request":                        {agreed("2025-06-18") + call("1"), []string{"1"}, 0},
+		"with a line end":                  {agreed("2025-11-25") + call("1") + "\n" + ping + "\n\n", []string{"1", "p"}, 0},
+		"no request":                       {agreed("2025-11-25"), nil, 0},
+		"a batch":                          {agreed("2025-03-26") + "[" + call("1") + " ,\t" + note + "," + ping + "]", []string{"1 p"}, 0},
+		"the first version":                {agreed("2024-11-05") + "[" + ping + "]\n" + call("2"), []string{"2", "p"}, 0},
+		"two batches":                      {agreed("2025-03-26") + "[" + call("1") + "," + call("2") + "]\n[" + ping + "]", []string{"1 2", "p"}, 0},
+		"notifications alone":              {agreed("2025-03-26") + "[" + note + "," + note + "]", nil, 0},
+		"an id twice in a batch":           {agreed("2025-03-26") + "[" + ping + "," + ping + "]", []string{"p p"}, 0},
+		"parts that are no messages":       {agreed("2025-03-26") + "[1,{}," + strings.Replace(ping, "2.0", "1.0", 1) + "," + call("1") + "]", []string{"1 p"}, 2},
+		"nothing but such a part":          {agreed("2025-03-26") + "[" + strings.Replace(ping, "2.0", "1.0", 1) + "]", []string{"p"}, 0},
+		"an empty batch":                   {agreed("2025-03-26") + "[]", nil, 1},
+		"a batch where there are none":     {agreed("2025-06-18") + "[" + ping + "]", nil, 1},
+		"a batch before the first request": {"[" + ping + "]\n" + agreed("2025-03-26"), nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, _ := tenants(t, nil)
+			server, err := agent.New(o)
+			ok(t, err)
+			var out, log bytes.Buffer
+			ok(t, server.Run(t.Context(), agent.Transport(strings.NewReader(c.text), &out, slog.New(slog.NewTextHandler(&log, nil)))))
+			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+			var got []string
+			for _, line := range lines[1:] {
+				got = append(got, ids(t, line))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) || !strings.Contains(lines[0], `"id":0,"result"`) {
+				t.Errorf("%q, want %q: %s", got, c.want, out.String())
+			}
+			if n := strings.Count(log.String(), "no JSON-RPC message"); n != c.log {
+				t.Errorf("%d lines in the log: %s", n, &log)
+			}
+		})
+	}
+}
+
+// ids returns the ids of the responses in a line, in their order.
+func ids(t *testing.T, line string) string {
+	t.Helper()
+	var responses []struct {
+		ID     any
+		Result json.RawMessage
+		Error  json.RawMessage
+	}
+	if !strings.HasPrefix(line, "[") {
+		line = "[" + line + "]"
+	}
+	ok(t, json.Unmarshal([]byte(line), &responses))
+	var all []string
+	for _, r := range responses {
+		if (r.Result == nil) == (r.Error == nil) {
+			t.Errorf("a result or an error: %s", line)
+		}
+		all = append(all, fmt.Sprint(r.ID))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }
