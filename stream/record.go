@@ -3,7 +3,9 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +29,8 @@ type record struct {
 	keys, old, new table.Item
 	// key is the item's key.
 	key keys.Key
+	// untyped is the name of an attribute without a type, so that an image cannot be read.
+	untyped string
 }
 
 // ttlPrincipal is who deletes expired items. AWS: "DynamoDB Streams and Time to
@@ -62,18 +66,23 @@ func parseEvent(event []byte) ([]*record, error) {
 			return ok && err == nil
 		})
 	})
+	ok = ok && in.End()
+	if problem == nil && ok && found {
+		return records, nil
+	}
+	is := otherForm(event)
 	switch {
+	case !json.Valid(event):
+		return nil, fmt.Errorf("%w: it is not JSON", errEvent)
+	case is != "":
+		return nil, fmt.Errorf("%w: %s", errEvent, is)
 	case problem != nil:
 		return nil, problem
-	case !ok || !in.End():
-		if !json.Valid(event) {
-			return nil, fmt.Errorf("%w: it is not JSON", errEvent)
-		}
+	case found:
 		return nil, fmt.Errorf("%w: record %d is not a record of DynamoDB Streams", errEvent, len(records))
-	case !found:
+	default:
 		return nil, fmt.Errorf("%w: it has no Records", errEvent)
 	}
-	return records, nil
 }
 
 // parseRecord reads a record. It returns false if the JSON is not that of a record.
@@ -101,6 +110,8 @@ func parseRecord(in *item.Parser) (r *record, problem error, ok bool) { //nolint
 		return ok
 	})
 	switch {
+	case r.untyped != "":
+		return r, noType(fmt.Sprintf("attribute %q", r.untyped)), false
 	case !ok:
 		return r, nil, false
 	case source != "" && source != "aws:dynamodb":
@@ -144,11 +155,11 @@ func (r *record) parseImages(in *item.Parser) bool {
 	return in.Object(func(member []byte) (ok bool) {
 		switch string(member) {
 		case "Keys":
-			return image(in, &r.keys)
+			return r.image(in, &r.keys)
 		case "NewImage":
-			return image(in, &r.new)
+			return r.image(in, &r.new)
 		case "OldImage":
-			return image(in, &r.old)
+			return r.image(in, &r.old)
 		case "SequenceNumber":
 			return text(in, &r.sequence)
 		case "StreamViewType":
@@ -175,13 +186,42 @@ func text(in *item.Parser, into *string) bool {
 }
 
 // image reads an item, or null.
-func image(in *item.Parser, into *table.Item) bool {
+func (r *record) image(in *item.Parser, into *table.Item) bool {
 	raw, ok := in.Skip()
 	if !ok || string(raw) == "null" {
 		return ok
 	}
-	*into, _, ok = item.NewParser(raw).Item()
+	if *into, _, ok = item.NewParser(raw).Item(); !ok {
+		r.untyped = untyped(raw)
+	}
 	return ok
+}
+
+// typeless reports whether a value has no type. The SDK gives such a value none, or the one that
+// it has read before, which then is there twice.
+func typeless(attributes map[string]streamtypes.AttributeValue) bool {
+	return typelessAmong(slices.Collect(maps.Values(attributes)))
+}
+
+func typelessAmong(values []streamtypes.AttributeValue) bool {
+	seen := make(map[streamtypes.AttributeValue]bool, len(values)) // The keys are pointers.
+	for _, value := range values {
+		if value == nil || seen[value] {
+			return true
+		}
+		seen[value] = true
+		switch v := value.(type) {
+		case *streamtypes.AttributeValueMemberM:
+			if typeless(v.Value) {
+				return true
+			}
+		case *streamtypes.AttributeValueMemberL:
+			if typelessAmong(v.Value) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // newRecord returns a record that the SDK has read.
@@ -192,6 +232,9 @@ func newRecord(arn string, from streamtypes.Record) (*record, error) {
 	}
 	if d := from.Dynamodb; d != nil {
 		r.sequence, r.view, r.at = aws.ToString(d.SequenceNumber), string(d.StreamViewType), aws.ToTime(d.ApproximateCreationDateTime).UTC()
+		if typeless(d.Keys) || typeless(d.OldImage) || typeless(d.NewImage) {
+			return r, noType("an image")
+		}
 		var failed error
 		item := func(from map[string]streamtypes.AttributeValue) table.Item {
 			if from == nil {

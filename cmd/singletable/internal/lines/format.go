@@ -62,7 +62,7 @@ const (
 		`jq -c '.DataModel[] | select(.TableName == "TABLE") | .TableData[] | {Item: .}' FILE | singletable load TABLE`
 	isSummary  = `is the manifest-summary.json of an export to S3, without items: load the files of the folder data next to it, one by one or by zcat data/*.json.gz | singletable load TABLE`
 	isFiles    = `is the manifest-files.json of an export to S3, without items: load the files that it names in dataFileS3Key, one by one or by zcat data/*.json.gz | singletable load TABLE`
-	isRecord   = `is a record or an event of a stream, which is a change of an item: load takes items`
+	isRecord   = `is a record or an event of DynamoDB Streams, Kinesis Data Streams or EventBridge Pipes, which is a change of an item: load takes items`
 	isGot      = `is a response of BatchGetItem. To load it: jq -c '.Responses[][] | {Item: .}' FILE | singletable load TABLE`
 	isBatch    = `is a request of BatchWriteItem. To load its items: jq -c '.[][].PutRequest | select(.)' FILE | singletable load TABLE`
 	isState    = `is what a dump or load has saved of its position: load the file that it is next to`
@@ -79,7 +79,7 @@ var known = []struct{ member, is string }{
 	{"Items", isResponse},
 	{"DataModel", isModel}, {"ModelName", isModel},
 	{"manifestFilesS3Key", isSummary}, {"exportArn", isSummary}, {"dataFileS3Key", isFiles},
-	{"Records", isRecord}, {"dynamodb", isRecord},
+	{"Records", isRecord}, {"dynamodb", isRecord}, {"kinesis", isRecord}, {"kinesisSchemaVersion", isRecord},
 	{"NewImage", isChange}, {"OldImage", isChange},
 	{"Responses", isGot},
 	{"loadedTable", isState},
@@ -93,6 +93,8 @@ func formatOf(text []byte, first bool) string {
 	switch {
 	case len(text) == 0:
 		return ""
+	case text[0] == '[' && isRecords(text):
+		return isRecord
 	case text[0] == '[':
 		return isList
 	case text[0] != '{' && first && bytes.Count(line, []byte{','}) > 0:
@@ -107,6 +109,16 @@ func formatOf(text []byte, first bool) string {
 		}
 	}
 	return o.format(o.complete > len(line))
+}
+
+// isRecords reports whether a list begins with a record of a stream.
+func isRecords(text []byte) bool {
+	start := bytes.IndexByte(text, '{')
+	if start < 0 {
+		return false
+	}
+	o := membersOf(text[start:])
+	return o.members["dynamodb"] != nil || o.members["kinesisSchemaVersion"] != nil
 }
 
 // object is what is known of the members of an object.
