@@ -134,7 +134,7 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 		}
 		return itemCount{}, p.failed(ctx, err, querying)
 	}
-	p.noteUnmarked(tbl.Schema(), q.Index, "counted")
+	p.noteUnmarked(tbl.Schema(), q.Index, "counted as well")
 	return itemCount{Items: int64(stats.Items), Expired: int64(stats.Scanned - stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
 }
 
@@ -142,7 +142,7 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 // that does not hold their expiry.
 func (p *program) noteUnmarked(spec schema.Table, index, done string) {
 	if index != "" && spec.TTL != "" && !holds(spec, index, spec.TTL) {
-		fmt.Fprintf(p.stderr, "The index does not hold %s: items that have expired are %s as well.\n", oneLine(spec.TTL), done)
+		fmt.Fprintf(p.stderr, "The index does not hold %s: items that have expired are %s.\n", oneLine(spec.TTL), done)
 	}
 }
 
@@ -233,7 +233,7 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 		out.Expired += int64(page.Stats.Scanned - len(page.Items))
 		out.ReadUnits += page.Stats.Capacity
 		if scan.After = page.Next; scan.After == "" {
-			p.noteUnmarked(tbl.Schema(), *f.index, "counted")
+			p.noteUnmarked(tbl.Schema(), *f.index, "counted as well")
 			return out, nil
 		}
 		if time.Since(said) > 10*time.Second {

@@ -283,13 +283,18 @@ func (p *program) query(ctx context.Context, args []string) error {
 		p.noteEscapes(rest[1:])
 	}
 	if !*asJSON {
-		p.noteUnmarked(t.schema, q.Index, "printed without a mark")
-		p.noteUntyped(t.schema, q.Index, kinds)
+		p.noteRows(t.schema, q.Index, kinds)
 	}
 	if q.After != "" {
 		fmt.Fprintln(p.stderr, "The next page: "+again(fs, rest, q.After))
 	}
 	return nil
+}
+
+// noteRows says on standard error what the lines of items do not show.
+func (p *program) noteRows(spec schema.Table, index string, kinds kinds.Finder) {
+	p.noteUnmarked(spec, index, "printed without a mark")
+	p.noteUntyped(spec, index, kinds)
 }
 
 // noteUntyped says on standard error that no item has a type, unless the index does not hold

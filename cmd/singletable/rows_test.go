@@ -16,7 +16,8 @@ import (
 func unprepared(t *testing.T) *table.Table {
 	t.Helper()
 	tbl := tabletest.New(t, schema.Table{Name: "Complaints", PK: "tenant", SK: "id", TTL: "expires", Indexes: []schema.Index{
-		{Name: "byCustomer", PK: "customer", SK: "createdAt"}, {Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
+		{Name: "byCustomer", PK: "customer", SK: "createdAt"},
+		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 		{Name: "open", PK: "state", Projection: "KEYS_ONLY"},
 	}}, nil)
 	var ops []table.Op

@@ -85,7 +85,9 @@ func TestCheckPatterns(t *testing.T) {
 func TestCheckPatternsSaysWhatItDoesNotCheck(t *testing.T) {
 	t.Parallel()
 	spec := schema.Table{Name: "Shop", Indexes: []schema.Index{
-		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}, {Name: "GSI2", PK: "gsi2pk", SK: "pk"}, {Name: "byYear", PK: "year", PKType: types.ScalarAttributeTypeN},
+		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
+		{Name: "GSI2", PK: "gsi2pk", SK: "pk"},
+		{Name: "byYear", PK: "year", PKType: types.ScalarAttributeTypeN},
 		{Name: "LSI1", SK: "lsi1sk", Local: true},
 	}}
 	tbl, err := table.New(tabletest.Client(t), spec, nil)

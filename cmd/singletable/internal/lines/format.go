@@ -77,10 +77,17 @@ const (
 // known are the formats that members of the object tell.
 var known = []struct{ member, is string }{
 	{"Items", isResponse},
-	{"DataModel", isModel}, {"ModelName", isModel},
-	{"manifestFilesS3Key", isSummary}, {"exportArn", isSummary}, {"dataFileS3Key", isFiles},
-	{"Records", isRecord}, {"dynamodb", isRecord}, {"kinesis", isRecord}, {"kinesisSchemaVersion", isRecord},
-	{"NewImage", isChange}, {"OldImage", isChange},
+	{"DataModel", isModel},
+	{"ModelName", isModel},
+	{"manifestFilesS3Key", isSummary},
+	{"exportArn", isSummary},
+	{"dataFileS3Key", isFiles},
+	{"Records", isRecord},
+	{"dynamodb", isRecord},
+	{"kinesis", isRecord},
+	{"kinesisSchemaVersion", isRecord},
+	{"NewImage", isChange},
+	{"OldImage", isChange},
 	{"Responses", isGot},
 	{"loadedTable", isState},
 }
