@@ -2,9 +2,11 @@ package repo_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -22,6 +24,7 @@ type word struct {
 	Text     string `dynamodbav:"text"`
 	Lower    string `dynamodbav:"lower,omitempty"`
 	Upper    string `dynamodbav:"upper,omitempty"`
+	N        int    `dynamodbav:"n,omitempty"`
 	Revision string `dynamodbav:"revision,omitempty"`
 	Version  int    `dynamodbav:"version,omitempty"`
 }
@@ -109,5 +112,68 @@ func TestDerivedAgain(t *testing.T) {
 			stored := storedItem(t, tbl, key)
 			expect.Equal(t, done+"stored", item.Text(stored["upper"]), strings.ToUpper("Step1"))
 		}
+	}
+}
+
+// Upsert returns what Get does, whichever release has written the item before, and does not
+// make a later release derive again what it has stored itself.
+func TestUpsertOfWhatIsDerived(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	add := expression.Add(expression.Name("n"), expression.Value(1))
+	for _, version := range []string{"revision", "version"} {
+		releases := words(t, tbl, version)
+		for before := range releases {
+			for by := range releases {
+				name := fmt.Sprintf("%s: Upsert by release %d after release %d", version, by, before)
+				w := word{ID: fmt.Sprintf("%s-%d-%d", version, before, by)}
+				key := keys.Key{PK: keys.PK("WORD#" + w.ID), SK: "WORD"}
+				r, last := releases[by], releases[2]
+				expect.OK(t, last.Create(t.Context(), &word{ID: w.ID, Text: "Zero", Lower: "zero", Upper: "ZERO"}))
+				expect.OK(t, write(t, releases[before], before, 0, w.ID, "One"))
+				for n := range 2 {
+					got := expect.Value(r.Upsert(t.Context(), w, add))(t)
+					expect.Equal(t, name+": n", got.N, n+1)
+					expect.Equal(t, name, got, expect.Value(r.Get(t.Context(), key))(t))
+				}
+				got := expect.Value(last.Get(t.Context(), key))(t)
+				expect.Equal(t, name+": derived", [2]string{got.Lower, got.Upper}, [2]string{"one", "ONE"})
+				expect.Equal(t, name+": refreshed", expect.Value(last.Refresh(t.Context(), key))(t), by < 2)
+			}
+		}
+	}
+}
+
+// Upsert does not wait for programs of an older release that write all the time: what it
+// leaves to be derived is derived by reads.
+func TestUpsertWhileOlderReleasesWrite(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
+	last := words(t, tbl, "revision")[2]
+	w := word{ID: "1"}
+	expect.OK(t, last.Create(t.Context(), &w))
+	refused := tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "The conditional request failed")
+	faults.Next("UpdateItem", refused, refused)
+	expect.Value(last.Upsert(t.Context(), w, expression.Add(expression.Name("n"), expression.Value(1))))(t)
+	var derived []bool
+	for _, r := range faults.Requests("UpdateItem") {
+		derived = append(derived, strings.Contains(string(r.Body), `"entityShapeAt"`))
+	}
+	expect.Equal(t, "expects that nothing is left to derive", derived, []bool{true, true, false})
+}
+
+// What a write returns through the view of a repository is upgraded, too.
+func TestDoReturningThroughAView(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	releases := words(t, tbl, "revision")
+	key := keys.Key{PK: "WORD#1", SK: "WORD"}
+	expect.OK(t, releases[2].Create(t.Context(), &word{ID: "1", Text: "Zero", Lower: "zero", Upper: "ZERO"}))
+	expect.OK(t, write(t, releases[0], 0, 0, "1", "One"))
+	view := releases[2].View()
+	for _, op := range []table.Op{table.Patch(key, table.Item{"n": number(1)}).IfExists(), table.Delete(key)} {
+		w := expect.Value(table.DoReturning[word](t.Context(), view, op))(t)
+		expect.Equal(t, op.Verb(), [2]string{w.Lower, w.Upper}, [2]string{"one", "ONE"})
 	}
 }

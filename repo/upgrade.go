@@ -41,8 +41,9 @@ type Upgrade struct {
 	// When an admitted program has written an item since, Change runs on it again: what it
 	// computes from an attribute of the former shape follows that attribute. So Change must
 	// be repeatable, and a program of the new shape must write such an attribute together
-	// with what was computed of it: see docs/change-your-table.md. The item says so by
-	// the attribute [schema.Table.ShapeAt].
+	// with what was computed of it: see docs/change-your-table.md. [Repo.Upsert] cannot do
+	// that, and refuses such an attribute if Writes has it, too. The attribute
+	// [schema.Table.ShapeAt] of an item tells whether an older program has written it last.
 	Compatible bool
 }
 

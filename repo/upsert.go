@@ -33,7 +33,10 @@ const maxUpserts = 4
 // an update that counts is [table.ErrOutcomeUnknown], and so is any update of
 // an entity with an integer version: see [table.DoReturning].
 //
-// An item of an older shape is upgraded first, see [Repo.Refresh].
+// It returns what [Repo.Get] would. An item of an older shape, or which a program of an
+// older shape has written since, is upgraded first: see [Repo.Refresh]. An attribute in
+// [Upgrade].Writes or Removes is [table.ErrInvalid]. One that a Compatible upgrade only reads
+// is not known as such: change it with [Repo.Update], together with what is computed of it.
 //
 // After the update, the item must still decode into T, and must have the same
 // key. Upsert cannot check this: the update is applied. If the item does not
@@ -52,14 +55,16 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 	if err != nil {
 		return nil, c.fail("Upsert", key, err)
 	}
+	present := c.shapes.derives()
 	for attempt := 1; ; attempt++ {
-		updated, err := c.entity.update(ctx, c.table, c.withNext(op))
+		updated, err := c.entity.update(ctx, c.reads, c.withNext(op, present))
 		if err == nil || attempt == maxUpserts {
 			return updated, err
 		}
 		switch {
 		case errors.Is(err, table.ErrConditionFailed):
-			err = c.admit(ctx, key, err)
+			// From the third attempt on, older programs write all the time.
+			present, err = c.admit(ctx, key, err, present && attempt == 1)
 		case errors.Is(err, table.ErrNotFound), racesCreation(err):
 			err = c.send(ctx, c.createOps(nil, v, c.entity.zero()))
 			if errors.Is(err, table.ErrExists) {
@@ -96,27 +101,40 @@ func (c *core) upsertOp(key keys.Key, update expression.UpdateBuilder) (table.Op
 	return op, nil
 }
 
-// withNext returns an op that stores the next version too, or another revision.
-func (c *core) withNext(op table.Op) table.Op {
+// withNext returns an op that stores the next version too, or another revision. With
+// present, the op expects an item of the current shape that no older program has written
+// since, and keeps it so. Without, the item says after it that an older one has, and reads
+// derive again what upgrades derive, which is right for any item.
+func (c *core) withNext(op table.Op, present bool) table.Op {
+	var also []string
+	if present {
+		also = []string{c.shapes.at}
+		op = op.If(item.Name(c.shapes.attribute).Equal(expression.Value(c.shapes.current)).
+			And(item.Name(c.shapes.at).Equal(item.Name(c.entity.Version))))
+	}
 	switch c.counter {
 	case versioned:
-		return op.WithNextVersion(c.entity.Version)
+		return op.WithNextVersion(c.entity.Version, also...)
 	case revised:
-		return op.WithRevision(c.entity.Version, c.next(stamp{}).revision)
+		return op.WithRevision(c.entity.Version, c.next(stamp{}).revision, also...)
 	}
 	return op
 }
 
 // admit refreshes a stored item whose shape or version the op of an upsert did not
-// admit, unless no write of it can succeed.
-func (c *core) admit(ctx context.Context, key keys.Key, refusal error) error {
+// admit, unless no write of it can succeed. It returns present, false for an item of a
+// newer shape: what that derives is not for this program to store.
+func (c *core) admit(ctx context.Context, key keys.Key, refusal error, present bool) (bool, error) {
 	if failed, ok := table.FailedOp(refusal, ""); ok {
 		if err := c.checkFits(c.next(c.stampOf(failed.Stored))); err != nil {
-			return c.fail("Upsert", key, err)
+			return false, c.fail("Upsert", key, err)
+		}
+		if present && c.shapes.of(failed.Stored) > c.shapes.current {
+			return false, nil
 		}
 	}
 	_, err := c.refreshStored(ctx, key)
-	return err
+	return present, err
 }
 
 // racesCreation reports whether the conditions of an update have failed and hold by

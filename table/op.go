@@ -145,6 +145,7 @@ func getError(i int, key keys.Key, err error) *Error {
 // addition to its own changes.
 type successor struct {
 	verb, attribute string
+	also            []string // attributes that change alike
 	value           types.AttributeValue
 }
 

@@ -20,7 +20,8 @@ import (
 //
 // If the item does not decode into T, that is an error, although the op took effect: do
 // not repeat an update that counts. Use [Item] as T if other programs write the items, or
-// require the type with [Op.IfType]: a view made by [Table.OfType] does not check it.
+// require the type with [Op.IfType]: a view made by [Table.OfType] does not check it. The
+// view of a repository upgrades the item as its reads do.
 //
 // It costs what [Table.Do] costs. Other errors are those of Do. After a lost response, an
 // update that counts, such as an ADD, and a delete are not repeated, and are
@@ -46,6 +47,7 @@ func (t *Table) doReturning(ctx context.Context, op Op, items *items) error {
 	default:
 		return fmt.Errorf("%w: only an update or a delete returns its item", errInvalidOp)
 	}
+	view.views = t.views
 	w, err := t.prepare(&op)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -10,17 +11,17 @@ import (
 )
 
 // WithNextVersion returns the op, an [Update], with 1 added to the number in that
-// attribute, which is 0 where it is missing.
-func (o Op) WithNextVersion(attribute string) Op {
-	o.next = successor{verb: "ADD", attribute: attribute, value: &types.AttributeValueMemberN{Value: "1"}}
+// attribute, which is 0 where it is missing. The same is added to those in also.
+func (o Op) WithNextVersion(attribute string, also ...string) Op {
+	o.next = successor{verb: "ADD", attribute: attribute, also: also, value: &types.AttributeValueMemberN{Value: "1"}}
 	return o
 }
 
 // WithRevision returns the op, an [Update], with that attribute set to revision,
 // which is drawn for this write alone, as by [crypto/rand.Text]. An empty one is
-// [ErrInvalid].
-func (o Op) WithRevision(attribute, revision string) Op {
-	o.next = successor{verb: "SET", attribute: attribute, value: &types.AttributeValueMemberS{Value: revision}}
+// [ErrInvalid]. The attributes in also are set to it, too.
+func (o Op) WithRevision(attribute, revision string, also ...string) Op {
+	o.next = successor{verb: "SET", attribute: attribute, also: also, value: &types.AttributeValueMemberS{Value: revision}}
 	return o
 }
 
@@ -37,11 +38,17 @@ func (w *write) addNext(n successor) error {
 	case n.verb == "SET" && item.Text(n.value) == "":
 		return fmt.Errorf("%w: WithRevision: the revision for attribute %q is empty", errInvalidOp, n.attribute)
 	}
-	w.name("#next", n.attribute)
 	w.value(":next", n.value)
-	part := "#next :next"
+	operator := " "
 	if n.verb == "SET" {
-		part = "#next = :next"
+		operator = " = "
+	}
+	w.name("#next", n.attribute)
+	part := "#next" + operator + ":next"
+	for i, attribute := range n.also {
+		placeholder := "#also" + strconv.Itoa(i)
+		w.name(placeholder, attribute)
+		part += ", " + placeholder + operator + ":next"
 	}
 	lines := strings.Split(strings.TrimSuffix(*w.update, "\n"), "\n")
 	for i, line := range lines {

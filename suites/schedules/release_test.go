@@ -152,6 +152,95 @@ func setUpRenaming(ctx context.Context, r *tabletest.Run, actors [3]string) erro
 	return appends[actors[0]](ctx, r.Client, r)
 }
 
+// tally is an entity whose second release computes its title of its name. Both count.
+type tally struct {
+	ID       string `dynamodbav:"id"`
+	Name     string `dynamodbav:"name"`
+	Title    string `dynamodbav:"title,omitempty"`
+	N        int    `dynamodbav:"n"`
+	Revision string `dynamodbav:"revision"`
+}
+
+var (
+	oldTally = repo.Entity[tally]{Type: "TALLY", Version: "revision", Key: func(v tally) keys.Key { return orderKey(v.ID) }}
+	newTally = repo.Entity[tally]{
+		Type: oldTally.Type, Version: oldTally.Version, Key: oldTally.Key,
+		Upgrades: []repo.Upgrade{{Writes: []string{"name", "title"}, Compatible: true, Change: func(item table.Item) error {
+			item["title"] = item["name"]
+			return nil
+		}}},
+	}
+)
+
+// TestUpsertOfWhatAnOlderReleaseWrites has the second release count by Upsert while the
+// first one renames. What Upsert returns is of one moment, nothing is lost, and nothing is
+// left to be derived unless the first release was the last to write.
+func TestUpsertOfWhatAnOlderReleaseWrites(t *testing.T) {
+	t.Parallel()
+	rename := func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+		return updating(oldTally, orderKey, func(v *tally) { v.Name += "a" })(ctx, client, r)
+	}
+	count := func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+		tallies, err := open(client, r, newTally)
+		if err != nil {
+			return err
+		}
+		v, err := tallies.Upsert(ctx, tally{ID: r.ID}, addOne)
+		if err == nil && v.Title != v.Name {
+			return fmt.Errorf("Upsert returns %+v", v)
+		}
+		return err
+	}
+	for name, other := range map[string]operation{"Update by the first release": rename, "Upsert": count} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			explore(t, tabletest.Case{Setup: func(ctx context.Context, r *tabletest.Run) error {
+				return setUpTally(ctx, r, rename, count, other)
+			}})
+		})
+	}
+}
+
+// setUpTally has the first operation run before the two others, which are concurrent.
+func setUpTally(ctx context.Context, r *tabletest.Run, before operation, actors ...operation) error {
+	for _, actor := range actors {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error { return actor(ctx, client, r) })
+	}
+	tallies, err := open(r.Client, r, newTally)
+	if err != nil {
+		return err
+	}
+	r.Check(func(ctx context.Context, errs []error) error {
+		v, err := tallies.Consistent().Get(ctx, orderKey(r.ID))
+		if err != nil {
+			return err
+		}
+		sure := 0
+		for _, err := range errs {
+			if err == nil {
+				sure++
+			}
+		}
+		if v.Title != v.Name || v.N+len(v.Name)-1 < sure {
+			return fmt.Errorf("%d operations have made it %+v", sure, v)
+		}
+		if v, err = tallies.Upsert(ctx, tally{ID: r.ID}, addOne); err != nil {
+			return err
+		}
+		if changed, err := tallies.Refresh(ctx, orderKey(r.ID)); changed || err != nil {
+			return fmt.Errorf("refreshed: %t, %w", changed, err)
+		}
+		if is, err := tallies.Consistent().Get(ctx, orderKey(r.ID)); is != v || err != nil {
+			return fmt.Errorf("Upsert returned %+v, and it is %+v: %w", v, is, err)
+		}
+		return nil
+	})
+	if err := tallies.Create(ctx, &tally{ID: r.ID, Name: "", Title: ""}); err != nil {
+		return err
+	}
+	return before(ctx, r.Client, r)
+}
+
 // TestReleases has two releases update one entity, of which the second one adds a title:
 // each keeps the change of the other, in the main item and in the copy.
 func TestReleases(t *testing.T) {
