@@ -86,11 +86,6 @@ func (c *core) isClaim(attributes table.Item) bool {
 	return c.entity.Claims != nil && item.Text(attributes[c.schema.Type]) == c.claimType()
 }
 
-// isOwnedBy reports whether an item is a claim of the entity with this main item.
-func (c *core) isOwnedBy(owner keys.Key, attributes table.Item) bool {
-	return c.isClaim(attributes) && c.ownerIn(attributes) == owner
-}
-
 // ownerIn returns the key of the main item that owns a claim.
 func (c *core) ownerIn(claim table.Item) keys.Key {
 	of := table.Item{c.schema.PK: claim[item.OwnerPK]}
@@ -185,7 +180,7 @@ func (p *planner) saveClaims() error {
 	for _, key := range now {
 		stored, read := p.old.seen[key]
 		held := slices.Contains(p.was.claims, key)
-		switch {
+		switch owner, ours := p.owner(stored); {
 		case !read && (reads || p.old.doubts[key]):
 			p.need = append(p.need, key)
 		case !read && held && moved:
@@ -194,17 +189,17 @@ func (p *planner) saveClaims() error {
 		case stored == nil:
 			p.differs = true
 			p.steps = append(p.steps, p.newClaim(key, p.keys[0], expiry))
-		case !p.isOwnedBy(p.old.at, stored):
+		case !ours:
 			return p.failedAt(key, p.claimType(), errClaimed)
-		case !held, moved, !item.EqualUnordered(p.expiryIn(stored), expiry):
+		case !held, moved, owner != p.old.at, !item.EqualUnordered(p.expiryIn(stored), expiry):
 			// One that was left behind is written, too: it may be about to be removed.
 			p.differs = true
-			p.steps = append(p.steps, p.renewed(key, p.old.at, p.keys[0], expiry))
+			p.steps = append(p.steps, p.renewed(key, owner, p.keys[0], expiry))
 		}
 	}
 	for _, key := range p.was.claims {
 		if !slices.Contains(now, key) {
-			p.removeClaim(key, p.old.at)
+			p.removeClaim(key)
 		}
 	}
 	return nil
@@ -248,16 +243,32 @@ func (p *planner) expiry() (expiry types.AttributeValue, moved bool) {
 	return after, moved || !item.EqualUnordered(before, after)
 }
 
-// removeClaim plans that a claim of a main item is given up, unless it is known to be another
-// entity's.
-func (p *planner) removeClaim(key, owner keys.Key) {
+// removeClaim plans that a claim is given up, unless it is known to be another entity's.
+func (p *planner) removeClaim(key keys.Key) {
 	stored, read := p.old.seen[key]
-	switch {
+	switch owner, ours := p.owner(stored); {
 	case !read && p.old.doubts[key]:
 		p.need = append(p.need, key)
-	case !read, p.isOwnedBy(owner, stored):
+	case !read:
+		p.steps = append(p.steps, p.oldClaim(key, p.old.at))
+	case ours:
 		p.steps = append(p.steps, p.oldClaim(key, owner))
 	}
+}
+
+// owner returns the item that owns a claim, and whether that is the entity: it is the main
+// item, or a copy, or was one of them in another release. For a main item that becomes a
+// copy goes on to own the claims until they are given to the new one.
+func (p *planner) owner(claim table.Item) (owner keys.Key, ours bool) {
+	if !p.isClaim(claim) {
+		return owner, false
+	}
+	owner = p.ownerIn(claim)
+	own := append([]keys.Key{p.old.at}, p.was.keys...)
+	if p.was.v != nil { // else the entity is not known
+		own = append(own, p.formerKeys(p.was.v)...)
+	}
+	return owner, owner != keys.Key{} && slices.Contains(own, owner)
 }
 
 // removeClaimsOf plans that the claims of a former main item are given up with it. They are
@@ -274,34 +285,40 @@ func (p *planner) removeClaimsOf(former keys.Key) error {
 	for _, key := range p.claimsOf(v) {
 		claim, read := p.old.seen[key]
 		switch {
-		case !p.canHold(key):
+		case !p.canHold(key), slices.Contains(p.was.claims, key):
 		case !read:
 			p.need = append(p.need, key)
-		case p.isOwnedBy(former, claim):
+		case p.isClaim(claim) && p.ownerIn(claim) == former:
 			p.steps = append(p.steps, p.oldClaim(key, former))
 		}
 	}
 	return nil
 }
 
-// findOwner is find for a claim.
+// findOwner is find for a claim. The item that owns it may be a copy by now, which leads to
+// the main item.
 func (c *core) findOwner(ctx context.Context, key keys.Key, claim table.Item) (*found, error) {
 	owner := c.ownerIn(claim)
 	f := &found{item: &stored{item: claim, keys: []keys.Key{owner}}, key: key, kind: claimItem}
-	main, err := c.peek(ctx, owner)
-	switch {
-	case err != nil || main == nil:
-		return f, err
-	case c.checkType(main) != nil:
-		return nil, fmt.Errorf("%w: the item under the key of its owner: %w", ErrOrphan, c.checkType(main))
+	for at := owner; ; {
+		main, err := c.peek(ctx, at)
+		switch {
+		case err != nil || main == nil:
+			return f, err
+		case c.checkType(main) != nil:
+			return nil, fmt.Errorf("%w: the item under the key of its owner: %w", ErrOrphan, c.checkType(main))
+		}
+		s, err := c.storedItem(main)
+		if err != nil {
+			f.of, f.broken = nil, err
+			return f, nil
+		}
+		f.of = &snapshot{main: s, at: at}
+		if at != owner || s.keys[0] == at {
+			return f, nil
+		}
+		at = s.keys[0]
 	}
-	s, err := c.storedItem(main)
-	if err != nil {
-		f.broken = err
-		return f, nil
-	}
-	f.of = &snapshot{main: s, at: owner}
-	return f, nil
 }
 
 // GetByClaim reads the entity that claims a key: see [Entity].Claims. It takes two reads, of the

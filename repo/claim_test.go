@@ -380,6 +380,87 @@ func TestCollectPassesOverClaims(t *testing.T) {
 	expect.Equal(t, "bookings", len(found), 1)
 }
 
+// A copy that becomes the main item takes the claims over. Until a write does so, either item
+// is the owner, and each release knows it as the booking's own.
+func TestClaimsOfACopyThatBecomesTheMainItem(t *testing.T) {
+	t.Parallel()
+	newKey := func(b booking) keys.Key { return keys.Key{PK: keys.PK("NEW#" + b.ID), SK: keys.Metadata} }
+	before, after, last := bookingEntity, bookingEntity, bookingEntity
+	before.Copies = []repo.Copy[booking]{{Key: newKey}}
+	after.Key, after.Copies = newKey, []repo.Copy[booking]{{Key: bookingEntity.Key}}
+	last.Key, last.FormerCopies = newKey, []func(booking) keys.Key{bookingEntity.Key}
+	give := func(r *repo.Repo[booking], slots ...string) error {
+		return expect.ErrOf(r.Update(t.Context(), bookingKey("a"), func(b *booking) error { b.Slots, b.ExpiresAt = slots, 0; return nil }))
+	}
+	for name, tt := range map[string]struct {
+		do   func(r *repo.Repo[booking]) error
+		want map[string]string
+	}{
+		"Update that gives a claim up": {func(r *repo.Repo[booking]) error { return give(r, "09") }, map[string]string{"09": "a"}},
+		"Update that takes it back": {func(r *repo.Repo[booking]) error {
+			return errors.Join(give(r, "09"), give(r, "09", "10"))
+		}, map[string]string{"09": "a", "10": "NEW#a"}},
+		"Update of the expiry": {func(r *repo.Repo[booking]) error {
+			return expect.ErrOf(r.Update(t.Context(), bookingKey("a"), func(b *booking) error { b.ExpiresAt = 9999999999; return nil }))
+		}, map[string]string{"09": "NEW#a until 9999999999", "10": "NEW#a until 9999999999"}},
+		"Refresh": {func(r *repo.Repo[booking]) error {
+			return expect.ErrOf(r.Refresh(t.Context(), newKey(booking{ID: "a"})))
+		}, map[string]string{"09": "NEW#a", "10": "NEW#a"}},
+		"Refresh of a claim": {func(r *repo.Repo[booking]) error {
+			return expect.ErrOf(r.Refresh(t.Context(), slotKey("1", "09")))
+		}, map[string]string{"09": "NEW#a", "10": "NEW#a"}},
+		"GetByClaim": {func(r *repo.Repo[booking]) error {
+			return expect.ErrOf(r.GetByClaim(t.Context(), slotKey("1", "09")))
+		}, map[string]string{"09": "a", "10": "a"}},
+		"Delete": {func(r *repo.Repo[booking]) error { return r.Delete(t.Context(), bookingKey("a")) }, map[string]string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRooms(t)
+			ctx := t.Context()
+			first, moved := newRepo(t, r.table, before), newRepo(t, r.table, after)
+			expect.OK(t, first.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"09", "10"}}))
+			expect.OK(t, r.Create(ctx, &booking{ID: "b", Room: "1", Slots: []string{"11"}}))
+			expect.Err(t, expect.ErrOf(moved.Update(ctx, bookingKey("a"), func(b *booking) error { b.Slots = append(b.Slots, "11"); return nil })), table.ErrExists)
+			expect.OK(t, r.Delete(ctx, bookingKey("b")))
+			expect.OK(t, tt.do(moved))
+			r.has(t, name, tt.want)
+			// The releases before and after it go on.
+			if name != "Delete" {
+				expect.OK(t, give(first, "12"))
+				expect.Value(moved.Refresh(ctx, newKey(booking{ID: "a"})))(t)
+				newest := newRepo(t, r.table, last)
+				expect.Value(newest.Refresh(ctx, bookingKey("a")))(t)
+				r.has(t, "in the end", map[string]string{"12": "NEW#a"})
+				expect.Value(newest.GetByClaim(ctx, slotKey("1", "12")))(t)
+				expect.OK(t, newest.Delete(ctx, newKey(booking{ID: "a"})))
+			}
+			r.has(t, "after Delete", map[string]string{})
+		})
+	}
+}
+
+// An item under a former key is deleted with its claims, as if it was moved before.
+func TestClaimsOfAnItemUnderAFormerKey(t *testing.T) {
+	t.Parallel()
+	r := newRooms(t)
+	ctx := t.Context()
+	moved := bookingEntity
+	moved.Key = func(b booking) keys.Key { return keys.Key{PK: keys.PK("NEW#" + b.ID), SK: keys.Metadata} }
+	moved.FormerKeys = []func(booking) keys.Key{bookingEntity.Key}
+	newer := newRepo(t, r.table, moved)
+	for name, remove := range map[string]func() error{
+		"Delete": func() error { return newer.Delete(ctx, bookingKey("a")) },
+		"DeleteAll": func() error {
+			return expect.ErrOf(newer.DeleteAll(ctx, table.Query{PK: bookingKey("a").PK}, nil))
+		},
+	} {
+		expect.OK(t, r.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"09", "10"}}))
+		expect.OK(t, remove())
+		r.has(t, name, map[string]string{})
+	}
+}
+
 // Random changes of bookings keep claims and bookings equal.
 func TestClaimsAreThoseOfTheirEntities(t *testing.T) {
 	t.Parallel()

@@ -244,7 +244,7 @@ func (p *planner) remove() error {
 		}
 	}
 	for _, key := range p.was.claims {
-		p.removeClaim(key, p.old.at)
+		p.removeClaim(key)
 	}
 	for _, key := range keysBy(p.entity.FormerKeys, p.was.v) {
 		if err := p.removeClaimsOf(key); err != nil {

@@ -140,7 +140,7 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 		return final
 	}
 	worst, taken := final, false
-	owner := planner{core: c, was: s.main, plan: *p}
+	owner := planner{core: c, old: s, was: s.main, plan: *p}
 	for _, f := range tx.Failed {
 		switch {
 		case !mayHold(f):
@@ -177,7 +177,8 @@ func mayHold(failed error) bool {
 // isAnothers reports whether a step met the item of another entity.
 func (p *planner) isAnothers(failed *table.Error, s step) bool {
 	if s.owner != (keys.Key{}) {
-		return !p.isOwnedBy(s.owner, failed.Stored)
+		_, ours := p.owner(failed.Stored)
+		return !ours
 	}
 	ours, err := p.isOurs(failed.Key, failed.Name, failed.Stored)
 	return !ours && err == nil

@@ -230,7 +230,7 @@ var mutants = []mutant{
 	},
 	{
 		"a claim that was left behind is written when it is taken up again",
-		"repo/claim.go", "case !held, moved, !item.EqualUnordered", "case moved, !item.EqualUnordered",
+		"repo/claim.go", "case !held, moved, owner != p.old.at,", "case moved, owner != p.old.at,",
 		schedules, "TestOrphanedClaim",
 	},
 	{
@@ -245,8 +245,18 @@ var mutants = []mutant{
 	},
 	{
 		"a refresh does not take another entity's claim for its own",
-		"repo/claim.go", "case !p.isOwnedBy(p.old.at, stored):\n\t\t\treturn", "case false:\n\t\t\treturn",
+		"repo/claim.go", "case !ours:\n\t\t\treturn", "case !ours && false:\n\t\t\treturn",
 		"./repo", "TestRefreshRepairsClaims",
+	},
+	{
+		"an upsert leaves nothing to derive again",
+		"repo/upsert.go", "also = []string{c.shapes.at}", "also = nil",
+		schedules, "TestUpsertOfWhatAnOlderReleaseWrites",
+	},
+	{
+		"a claim of the item that was the main one in another release is the entity's own",
+		"repo/claim.go", "own := append([]keys.Key{p.old.at}, p.was.keys...)", "own := []keys.Key{p.old.at}",
+		schedules, "TestClaimsOfACopyThatBecomesTheMainItem",
 	},
 	{
 		"each holder of a lease has a greater number",

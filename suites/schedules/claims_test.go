@@ -109,6 +109,32 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestClaimsOfACopyThatBecomesTheMainItem has the release that makes the copy the main item run
+// with the one before it: the first actor is of the former, the second one of the latter.
+func TestClaimsOfACopyThatBecomesTheMainItem(t *testing.T) {
+	t.Parallel()
+	newKey := func(b booking) keys.Key { return bookingKey("new" + b.ID) }
+	before, after := bookingEntity, bookingEntity
+	before.Copies = []repo.Copy[booking]{{Key: newKey}}
+	after.Key, after.Copies = newKey, []repo.Copy[booking]{{Key: bookingEntity.Key}}
+	for name, actors := range map[string][2][]bookerCall{
+		"Update, Update":              {{moves("a", "13")}, {moves("a", "4")}},
+		"Update, Refresh":             {{moves("a", "23")}, {refreshes(ofBooking)}},
+		"Update, Refresh of a claim":  {{moves("a", "2")}, {refreshes(ofSlot), moves("a", "1")}},
+		"Create, Refresh and Update":  {{books("b", "1")}, {refreshes(ofBooking), moves("a", "23")}},
+		"Delete and Create, Update":   {{cancels("a"), books("b", "1")}, {moves("a", "13")}},
+		"Update, Delete and Create":   {{moves("a", "13")}, {cancels("a"), books("b", "1")}},
+		"Refresh, Refresh and Delete": {{refreshes(ofBooking)}, {refreshes(ofBooking), cancels("a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			explore(t, tabletest.Case{Allow: semantic, Setup: func(ctx context.Context, r *tabletest.Run) error {
+				return setUpClaims(ctx, r, actors, "", before, after)
+			}})
+		})
+	}
+}
+
 // orphaned is in place of a claim that is lacking: claims may have lost their booking.
 const orphaned = "orphaned"
 
@@ -136,10 +162,15 @@ func TestOrphanedClaim(t *testing.T) {
 	}})
 }
 
-func setUpClaims(ctx context.Context, r *tabletest.Run, actors [2][]bookerCall, lacks string) error {
-	for _, calls := range actors {
+// setUpClaims has the first of the releases store booking a, and each actor run as one of them.
+// Without releases, all are of the same one.
+func setUpClaims(ctx context.Context, r *tabletest.Run, actors [2][]bookerCall, lacks string, releases ...repo.Entity[booking]) error {
+	if releases == nil {
+		releases = []repo.Entity[booking]{bookingEntity, bookingEntity}
+	}
+	for i, calls := range actors {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			bookings, err := open(client, r, bookingEntity)
+			bookings, err := open(client, r, releases[i])
 			for _, call := range calls {
 				if err == nil {
 					err = call(ctx, booker{bookings, r.ID})
@@ -148,7 +179,7 @@ func setUpClaims(ctx context.Context, r *tabletest.Run, actors [2][]bookerCall, 
 			return err
 		})
 	}
-	bookings, err := open(r.Client, r, bookingEntity)
+	bookings, err := open(r.Client, r, releases[0])
 	if err != nil {
 		return err
 	}
