@@ -172,7 +172,7 @@ func (c *core) renewed(key, from, to keys.Key, expiry types.AttributeValue) step
 func (p *planner) saveClaims() error {
 	expiry, moved := p.expiry()
 	now := p.claimsOf(p.v)
-	if err := p.checkClaims(now, p.was.keys, p.keys); err != nil {
+	if err := p.checkClaims(now, p.keys, p.was.keys...); err != nil {
 		return err
 	}
 	// An item of an earlier shape may have claimed other keys.
@@ -209,13 +209,21 @@ func (p *planner) saveClaims() error {
 // one transaction.
 const maxItems = 100
 
-// checkClaims reports claims that no transaction can hold, or that are the entity's own items.
-func (c *core) checkClaims(claims []keys.Key, items ...[]keys.Key) error {
-	if n := len(c.items) + len(claims); n > maxItems {
-		return fmt.Errorf("%w: %d claims and %d items, and an entity has %d together", table.ErrTooLarge, len(claims), len(c.items), maxItems)
+// checkClaims reports claims that no transaction can hold together with the items, or that are
+// the entity's own items: those that it will have, or had. The zero key is that of a copy that
+// is left out, which is no item.
+func (c *core) checkClaims(claims, items []keys.Key, had ...keys.Key) error {
+	n := 0
+	for _, key := range items {
+		if key != (keys.Key{}) {
+			n++
+		}
+	}
+	if n+len(claims) > maxItems {
+		return fmt.Errorf("%w: %d claims and %d items, and an entity has %d together", table.ErrTooLarge, len(claims), n, maxItems)
 	}
 	for _, key := range claims {
-		if slices.Contains(slices.Concat(items...), key) {
+		if slices.Contains(items, key) || slices.Contains(had, key) {
 			return fmt.Errorf("%w: a %s has the key of an item of the entity; change one after the other", table.ErrInvalid, c.claimType())
 		}
 	}

@@ -222,6 +222,42 @@ func TestClaimsDoNotGrowWithoutBound(t *testing.T) {
 	r.has(t, "deleted", map[string]string{})
 }
 
+// A copy that is left out takes the room of no claim.
+func TestClaimsBesideACopyThatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	r := newRooms(t)
+	ctx := t.Context()
+	e := bookingEntity
+	e.Copies = []repo.Copy[booking]{{Key: func(b booking) keys.Key {
+		if b.Note == "" {
+			return keys.Key{}
+		}
+		return keys.Key{PK: keys.PK("NOTE#" + b.Note), SK: keys.Metadata}
+	}}}
+	noted := newRepo(t, r.table, e)
+	b := booking{ID: "a", Room: "1"}
+	for i := range 99 {
+		b.Slots = append(b.Slots, fmt.Sprintf("%02d", i))
+	}
+	expect.OK(t, noted.Create(ctx, &b))
+	update := func(change func(*booking)) error {
+		return expect.ErrOf(noted.Update(ctx, bookingKey("a"), func(b *booking) error { change(b); return nil }))
+	}
+	expect.OK(t, update(func(b *booking) { b.Slots[98] = "other" }))
+	expect.Err(t, update(func(b *booking) { b.Note = "window" }), table.ErrTooLarge)
+	expect.OK(t, update(func(b *booking) { b.Note, b.Slots = "window", b.Slots[1:] }))
+	b = expect.Value(noted.Get(ctx, bookingKey("a")))(t)
+	more := b
+	more.ID = "b"
+	more.Slots, more.Note, more.Revision = append(slices.Clone(b.Slots), "99"), "door", ""
+	expect.Err(t, noted.Create(ctx, &more), table.ErrTooLarge)
+	changed := b
+	changed.Slots = append(slices.Clone(b.Slots[1:]), "50a")
+	expect.OK(t, r.table.Transact(ctx, noted.UpdateOps(b, &changed)...))
+	expect.OK(t, noted.Delete(ctx, bookingKey("a")))
+	r.has(t, "deleted", map[string]string{})
+}
+
 // An upgrade gives the slots other names: the first write claims them.
 func TestAnUpgradeThatChangesClaims(t *testing.T) {
 	t.Parallel()

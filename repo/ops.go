@@ -135,7 +135,7 @@ func (c *core) updateOps(old, v any) []table.Op {
 	before, err := c.encode(old)
 	after, errAfter := c.encode(v)
 	now := c.claimsOf(v)
-	if err := cmp.Or(err, errAfter, c.checkClaims(now)); err != nil {
+	if err := cmp.Or(err, errAfter, c.checkClaims(now, c.keysOf(v))); err != nil {
 		return c.refused(err)
 	}
 	expiry := c.expiryIn(after)
