@@ -42,6 +42,32 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
+// An item of another type is a mistake in the query, and one without a type is one in a write.
+func TestWrongTypeSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: user.PK, SK: "B"}, account{Type: "user"})))
+	untyped := keys.Key{PK: user.PK, SK: "A"}
+	must(t, tbl.Do(t.Context(), table.Update(untyped, setN(1)).IfType("order")))
+	orders := tbl.OfType("order").Consistent()
+	of := func(sk keys.SK) table.Query { return table.Query{PK: user.PK, Range: keys.Exactly(sk)} }
+	const way, made = `Range of the sort keys of "order", or read all types with repo.Collect`, "an update without IfExists may have created it"
+	for name, tt := range map[string]struct {
+		err       error
+		way, made bool
+	}{
+		"QueryPage":                {err: second(table.QueryPage[account](t.Context(), orders, of("B"))), way: true},
+		"All":                      {err: second(table.Collect(table.All[account](t.Context(), orders, of("B")))), way: true},
+		"Get":                      {err: second(table.Get[account](t.Context(), orders, keys.Key{PK: user.PK, SK: "B"}))},
+		"QueryPage without a type": {err: second(table.QueryPage[account](t.Context(), orders, of("A"))), made: true},
+		"Get without a type":       {err: get(t.Context(), orders, untyped), made: true},
+	} {
+		if text := fmt.Sprint(tt.err); !errors.Is(tt.err, table.ErrWrongType) || strings.Contains(text, way) != tt.way || strings.Contains(text, made) != tt.made {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 // failures are errors as callers get them, each about [user].
 func failures(t *testing.T) map[string]error {
 	t.Helper()

@@ -36,6 +36,8 @@ type items struct {
 	places []place
 	// noted are the positions of some of the values, by their number from 1.
 	noted map[int]Item
+	// queried means that items of other types could be left out by the Range of a query.
+	queried bool
 	// searched means that items of other types are dropped, and those whose attributes do
 	// not have the values that were asked for.
 	searched bool
@@ -258,13 +260,22 @@ func (s *items) wrongType() error {
 		return nil
 	}
 	var have []byte
-	if w := s.watched[watchedType]; w.Kind == item.S {
+	w := s.watched[watchedType]
+	if w.Kind == item.S {
 		have = w.Text
 	}
-	if string(have) == s.t.ofType {
+	switch {
+	case string(have) == s.t.ofType:
 		return nil
+	case w.Kind == 0 && s.index == "": // an index may not hold the attribute
+		return fmt.Errorf("%w: want %q, and the item has no attribute %q; an update without IfExists may have created it: complete or delete it by its key",
+			ErrWrongType, s.t.ofType, s.t.schema.Type)
 	}
-	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, item.Shortened(string(have)), s.t.schema.Type)
+	err := fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, item.Shortened(string(have)), s.t.schema.Type)
+	if s.queried {
+		err = fmt.Errorf("%w; give the query a Range of the sort keys of %q, or read all types with repo.Collect", err, s.t.ofType)
+	}
+	return err
 }
 
 // isAsked reports whether the item that was read last has the values that were asked for.

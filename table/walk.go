@@ -147,9 +147,15 @@ func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 	return p, err
 }
 
+// reads sets what items reads.
+func (r *reader) reads(items *items) {
+	items.of(r.t, r.share).in(r.Index)
+	items.queried = r.scan == nil
+}
+
 // read reads a page of at most limit items.
 func (r *reader) read(ctx context.Context, items *items, limit int) error {
-	items.of(r.t, r.share).in(r.Index)
+	r.reads(items)
 	limit = cmp.Or(limit, defaultLimit)
 	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
 		if err := r.next(ctx, items, limit); err != nil {
@@ -170,7 +176,7 @@ func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int
 	if err != nil {
 		return err
 	}
-	items.of(r.t, r.share).in(r.Index)
+	r.reads(items)
 	for left := q.Limit; !r.done; {
 		items.begin(0)
 		failed := r.next(ctx, items, left)
