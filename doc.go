@@ -115,7 +115,8 @@
 //   - Without a [paginate.Codec], a table seals cursors with a key of the process:
 //     other instances refuse them. Services share a codec.
 //   - A filter saves no read units: DynamoDB charges for what it reads.
-//   - [table.Update] works on what is stored, expired or not.
+//   - [table.Update] creates a missing item, without a type, unless it has IfExists. It works
+//     on what is stored, expired or not.
 //   - A partition of a table or index takes 1,000 write units a second. An
 //     index that collects everything under one partition key gets hot. Package
 //     shard spreads it over several.

@@ -124,12 +124,15 @@ func ExampleExec() {
 		log.Fatal(err)
 	}
 
+	user := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
+	if err := tbl.Do(ctx, table.Put(user, map[string]int{"points": 0})); err != nil {
+		log.Fatal(err)
+	}
 	for _, messageID := range []string{"m-1", "m-2", "m-1"} {
 		first, err := idempotency.Exec(ctx, store, idempotency.Request{Scope: "points", Key: messageID},
 			func(context.Context) ([]table.Op, error) {
-				user := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
 				return []table.Op{
-					table.Update(user, expression.Add(expression.Name("points"), expression.Value(10))),
+					table.Update(user, expression.Add(expression.Name("points"), expression.Value(10))).IfExists(),
 				}, nil
 			})
 		if err != nil {
@@ -164,7 +167,7 @@ func ExampleReference() {
 		log.Fatal(err)
 	}
 	refund := expression.Set(expression.Name("amount"), expression.Value(0))
-	if err := tbl.Do(ctx, table.Update(paymentKey("tx-1"), refund)); err != nil {
+	if err := tbl.Do(ctx, table.Update(paymentKey("tx-1"), refund).IfExists()); err != nil {
 		log.Fatal(err)
 	}
 	result, err := idempotency.Do(ctx, store, request, plan)

@@ -17,8 +17,9 @@
 // With [Entity].Version, writes are guarded by a revision or a version.
 // [Repo.Update] and [Repo.Put] then write only the changes. They keep
 // everything that the Go type does not know: attributes, index keys and
-// expiries of another release. [Repo.Update] loses no concurrent update.
-// [Repo.Upsert] counts in one request.
+// expiries of another release. [Repo.Update] loses no concurrent update of a program
+// that writes the version. One that does not, as [table.Update] does not, is not noticed:
+// what both change is overwritten. [Repo.Upsert] counts in one request.
 //
 // When T changes, [Entity].Upgrades convert items of earlier releases. Reads
 // apply them, and the next write stores the result. [Repo.Refresh] brings one

@@ -121,7 +121,7 @@ func ExampleNew() {
 	// - Copies: need a Version, or they would drift apart
 }
 
-// Update writes every item of the entity, and loses no change of others.
+// Update writes every item of the entity, and loses no change of others that write the version.
 func ExampleRepo_Update() {
 	ctx := context.Background()
 	s := openShop(ctx)

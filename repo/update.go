@@ -13,11 +13,14 @@ import (
 
 // Update changes the entity under its key or that of one of its copies. It reads
 // the entity consistently, has change modify it, and writes the differences to
-// all items, on condition that the entity has not changed since. Otherwise it
+// all items, on condition that the version or revision is still the same. Otherwise it
 // starts over, within the budget of [table.Table.Retry]. It returns the stored
 // entity. Attributes that T does not have, such as those of a newer release, stay
 // as they are; only a list is written as a whole. Without a difference, nothing
 // is written.
+//
+// A program that changes the entity without its version, as [table.Update] does, is not
+// noticed: its change is lost if it is of an attribute that this Update writes.
 //
 // If change gives the entity another main key, Update deletes the item under the former key
 // and creates one under the new key, in the same transaction. A key that is taken is
@@ -29,7 +32,7 @@ import (
 // Errors:
 //   - [table.ErrConflict], when the budget is used up.
 //   - [table.ErrInvalid], for an entity without a Version, since updates would
-//     be lost: use [Repo.Upsert] or [table.Update].
+//     be lost: use [Repo.Upsert], or [table.Update] with IfExists.
 //   - [table.ErrOutcomeUnknown], if no attempt got a response; and after a lost
 //     response for an entity without copies, if it has a version, or if another
 //     writer has changed its revision since. In other cases the entity is updated

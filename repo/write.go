@@ -72,7 +72,9 @@ func (c *core) create(ctx context.Context, v any) error {
 // whose key has changed. It cannot change the key of the entity itself:
 // [Repo.Update] can.
 //
-// Without a version, Put replaces the whole item.
+// Without a version, Put replaces the whole item. With one, it still overwrites what a program
+// has changed without the version since v was read, such as a count by an ADD of
+// [table.Update]: keep that in an item of its own.
 //
 // Errors:
 //   - [table.ErrStale]: the stored version is another one, or v has a version and

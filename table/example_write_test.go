@@ -23,7 +23,7 @@ func ExampleTable_Do() {
 	fmt.Println(t.Do(ctx, create))
 	fmt.Println(errors.Is(t.Do(ctx, create), table.ErrExists))
 
-	rename := table.Update(key, expression.Set(expression.Name("name"), expression.Value("Anna")))
+	rename := table.Update(key, expression.Set(expression.Name("name"), expression.Value("Anna"))).IfExists()
 	fmt.Println(t.Do(ctx, rename))
 	fmt.Println(t.Do(ctx, table.Delete(key)))
 	// Output:
@@ -52,10 +52,15 @@ func ExampleTable_Transact() {
 	defer done()
 	ctx := context.Background()
 
+	ann, ben := userKey("u-123"), userKey("u-456")
+	if err := t.BatchWrite(ctx, table.Put(ann, User{Type: "user"}), table.Put(ben, User{Type: "user"})); err != nil {
+		log.Fatal(err)
+	}
+
 	balance := expression.Name("balance")
 	err := t.Transact(ctx,
-		table.Update(userKey("u-123"), expression.Add(balance, expression.Value(-5))),
-		table.Update(userKey("u-456"), expression.Add(balance, expression.Value(5))),
+		table.Update(ann, expression.Add(balance, expression.Value(-5))).IfExists(),
+		table.Update(ben, expression.Add(balance, expression.Value(5))).IfExists(),
 		table.Check(txKey(morning, "tx-0"), expression.Name("amount").Equal(expression.Value(0))),
 	)
 	if err != nil {
@@ -63,7 +68,7 @@ func ExampleTable_Transact() {
 	}
 	got, err := table.Get[struct {
 		Balance int `dynamodbav:"balance"`
-	}](ctx, t, userKey("u-456"))
+	}](ctx, t, ben)
 	fmt.Println(got.Balance, err)
 	// Output: 5 <nil>
 }

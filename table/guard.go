@@ -44,7 +44,8 @@ func (o Op) IfExists() Op {
 
 // IfType returns the op with the condition that a live item under its key is of
 // that type, by the schema's type attribute. A missing item and an expired one
-// satisfy it. If the item is of another type, or has none, the op fails with
+// satisfy it: an [Update] creates the missing one, without a type. Together with
+// [Op.IfExists] it does not. If the item is of another type, or has none, the op fails with
 // [ErrWrongType].
 func (o Op) IfType(name string) Op {
 	o.guard.ofType = hasType(name)

@@ -68,12 +68,15 @@ func Create(key keys.Key, v any) Op {
 	return Op{verb: verbCreate, key: key, value: v, guard: guard{missing: true}}
 }
 
-// Update modifies attributes of one item and knows no entity: it writes no version
-// or revision, no copies and no index keys. Update and Upsert of package repo
-// change some attributes of an entity, and write these too.
+// Update modifies attributes of one item. It creates a missing one, as DynamoDB does, which
+// then has no type: reads of a type, and deletions of its partition, fail there with
+// [ErrWrongType]. So begin with [Op.IfExists]. An update that may create its item sets the type
+// attribute, too. An expired item is changed as it is.
 //
-// Update creates a missing item, as DynamoDB does; see [Op.IfExists]. It
-// changes an expired item too.
+// Update knows no entity: it writes no version or revision, no copies and no index keys.
+// A repository does not notice it, so a Put of a value that was read before takes it back: an
+// ADD of 1 is 0 again. Keep such a number in an item of its own, or use Update and Upsert
+// of package repo, which write the version, too.
 func Update(key keys.Key, update expression.UpdateBuilder) Op {
 	return Op{verb: verbUpdate, key: key, update: update}
 }

@@ -17,9 +17,8 @@ type patch struct {
 }
 
 // Patch is an [Update] that sets and removes whole attributes, by their names.
-// It needs no expression builder: a dot in a name is a dot, and no part of a
-// path. Like Update it knows no entity, and creates a missing item; see
-// [Op.IfExists].
+// Like Update it creates a missing item, unless the op has [Op.IfExists], and knows no entity.
+// It needs no expression builder: a dot in a name is a dot, and no part of a path.
 func Patch(key keys.Key, set Item, remove ...string) Op {
 	return Op{verb: verbUpdate, key: key, value: patch{set, remove}}
 }

@@ -14,7 +14,7 @@ import (
 //	c, err := table.DoReturning[Counter](ctx, t, table.Update(key,
 //		expression.Add(expression.Name("value"), expression.Value(1))))
 //
-// An expired item is updated and returned too, unless the op has [Op.IfExists]. A delete of
+// The first one creates the item, without a type: see [Update]. An expired item is updated and returned too, unless the op has [Op.IfExists]. A delete of
 // a missing item is [ErrNotFound], and so is that of an expired one, which is deleted
 // unless a condition such as [Op.IfExists] keeps it.
 //

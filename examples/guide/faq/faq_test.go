@@ -168,6 +168,12 @@ func TestNumbersBudgetsAndSets(t *testing.T) {
 	check.Equal(t, "numbers", len(unique), 20)
 	check.OK(t, s.Spend(t.Context(), "p", 7))
 	check.Is(t, s.Spend(t.Context(), "p", 7), ErrBudget)
+	task := check.Must(NewTask("p", "t", "Sweep", now))(t)
+	check.OK(t, s.Create(t.Context(), &task))
+	for range 2 {
+		task = check.Must(s.Tag(t.Context(), "p", "t", "autumn"))(t)
+		check.Equal(t, "tags", len(task.Tags), 1)
+	}
 	check.Must(s.Watch(t.Context(), "p", "ana"))(t)
 	c := check.Must(s.Watch(t.Context(), "p", "ana"))(t)
 	if c.Budget != 3 || len(c.Watchers) != 1 || c.Last != 20 {

@@ -3,6 +3,7 @@ package faq
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +80,16 @@ func (s *Tracker) Move(ctx context.Context, projectID, id, city string) (Task, e
 	return s.change(ctx, taskKey(projectID, id), func(t *Task) { t.Place.City = city })
 }
 
-// Watch adds to a set.
+// Tag adds to a set. One that has a member twice is refused.
+func (s *Tracker) Tag(ctx context.Context, projectID, id, tag string) (Task, error) {
+	return s.change(ctx, taskKey(projectID, id), func(t *Task) {
+		if !slices.Contains(t.Tags, tag) {
+			t.Tags = append(t.Tags, tag)
+		}
+	})
+}
+
+// Watch adds to a set without a read.
 func (s *Tracker) Watch(ctx context.Context, projectID, userID string) (Counters, error) {
 	one := expression.Value(&types.AttributeValueMemberSS{Value: []string{userID}})
 	return s.counters.Upsert(ctx, Counters{Project: projectID}, expression.Add(expression.Name("watchers"), one))
