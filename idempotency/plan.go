@@ -114,7 +114,7 @@ func (p Plan[R]) fill(record table.Item, spec schema.Table) (R, error) {
 	if p.none {
 		return none, nil
 	}
-	value, err := encode(p.result)
+	value, err := encode(p.result, item.Encode)
 	if err != nil {
 		return none, fmt.Errorf("%w: %w", errInvalidPlan, quiet("result: it cannot be stored", err))
 	}
@@ -145,8 +145,11 @@ func (p Plan[R]) fillExtra(record table.Item, spec schema.Table) error {
 	case len(p.extra) == 0 || p.extra[0] == nil:
 		return nil
 	}
-	extra, err := encode(p.extra[0])
-	if err != nil {
+	extra, err := encode(p.extra[0], item.EncodeToRead)
+	switch {
+	case errors.Is(err, item.ErrRoundTrip):
+		return err // which names the attribute and its type
+	case err != nil:
 		return quiet("the attributes cannot be stored", err)
 	}
 	attributes, ok := extra.(*types.AttributeValueMemberM)
@@ -195,16 +198,16 @@ func (p Plan[R]) checkReference() error {
 	return errors.New("no Put, Create or Update of the plan writes the item")
 }
 
-// encode makes an attribute of a value. An item is one already, which
-// attributevalue does not know.
-func encode(v any) (types.AttributeValue, error) {
+// encode makes an attribute of a value, by a function of package item. An item is one
+// already, which attributevalue does not know.
+func encode(v any, by func(any) (types.AttributeValue, error)) (types.AttributeValue, error) {
 	switch item := v.(type) {
 	case table.Item:
 		return &types.AttributeValueMemberM{Value: item}, nil
 	case map[string]types.AttributeValue:
 		return &types.AttributeValueMemberM{Value: item}, nil
 	}
-	return item.Encode(v)
+	return by(v)
 }
 
 // isItem reports whether a value is of a type that holds attributes.

@@ -67,6 +67,7 @@ func TestInvalidPlans(t *testing.T) {
 		"no key to refer to":               {idempotency.Reference[any](nil, keys.Key{}), table.ErrInvalid},
 		"an invalid key":                   {idempotency.Reference[any](nil, keys.Key{PK: keys.Tx.PK("")}), table.ErrInvalid},
 		"attributes that fail to encode":   {good.With(failing{}), table.ErrInvalid},
+		"attributes that do not read back": {good.With(struct{ At *big.Int }{big.NewInt(7)}), table.ErrInvalid},
 		"attributes that are a number":     {good.With(7), table.ErrInvalid},
 		"an attribute of the record":       {good.With(map[string]string{"createdAt": "x"}), table.ErrInvalid},
 		"a result among the attributes":    {good.With(map[string]string{"resultPK": "x"}), table.ErrInvalid},

@@ -20,8 +20,10 @@ import (
 // Entity describes how values of a Go type are stored in a table. The type
 // itself needs only the struct tags of the SDK's attributevalue package.
 //
-// T is a struct or a map that reads can set. They cannot set an embedded pointer to an
-// unexported struct. The element type of a map must take every attribute of an item, also
+// T is a struct or a map whose values read back as they were written. [New] refuses others,
+// such as one with a field of an interface type that has methods, or of a decimal type
+// without methods for attributevalue. Values in an any are checked when they are written.
+// The element type of a map must take every attribute of an item, also
 // those that the repository writes. A [table.Item] is refused: package table reads and
 // writes items. A field for the table's TTL attribute is stored as a number of seconds:
 // an integer, or a time.Time with the tag option unixtime. Type and Key are required.
@@ -394,13 +396,15 @@ func (e *description) typeProblems(p *problems, spec schema.Table) {
 	case k != reflect.Struct && k != reflect.Map:
 		p.add("%v is no struct or map", e.typ)
 		return
-	case itself(unmarshaler):
-		return
 	case e.typ.ConvertibleTo(reflect.TypeFor[table.Item]()) && !itself(marshaler):
 		p.add("%v holds attribute values, which package table reads and writes", e.typ)
 		return
-	case !item.Settable(e.typ):
-		p.add("%v has an attribute in an embedded type that is not exported, which no read can set", e.typ)
+	}
+	lost := item.RoundTrip(e.typ)
+	for _, problem := range lost {
+		p.add("%v: %v", e.typ, problem)
+	}
+	if len(lost) > 0 || itself(unmarshaler) {
 		return
 	}
 	every := table.Item{spec.Type: &types.AttributeValueMemberS{Value: e.Type}}

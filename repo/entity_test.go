@@ -2,6 +2,9 @@ package repo_test
 
 import (
 	"errors"
+	"math/big"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -126,6 +129,15 @@ func TestTypesOfEntities(t *testing.T) {
 		"embedded":              {typeErr[struct{ embedded }](tbl), true},
 		"embedded pointer":      {typeErr[struct{ *embedded }](tbl), false},
 		"its own decoding":      {typeErr[boxed](tbl), true},
+		"nothing of a field":    {typeErr[struct{ N *big.Int }](tbl), false},
+		"left out on purpose": {
+			typeErr[struct {
+				N *big.Int `dynamodbav:"-"`
+			}](tbl),
+			true,
+		},
+		"interface with methods": {typeErr[struct{ Why error }](tbl), false},
+		"interface":              {typeErr[struct{ Any any }](tbl), true},
 		"type as a number": {
 			typeErr[struct {
 				Type int `dynamodbav:"entityType"`
@@ -149,6 +161,32 @@ func TestTypesOfEntities(t *testing.T) {
 			t.Errorf("%s: %v", name, test.err)
 		}
 	}
+}
+
+// What is in an interface is known when it is written, and checked then.
+func TestValuesInInterfacesAreChecked(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	type doc struct {
+		Revision string `dynamodbav:"revision"`
+		Any      any
+	}
+	r := newRepo(t, tbl, repo.Entity[doc]{Type: "DOC", Version: "revision", Key: func(doc) keys.Key { return docKey }})
+	expect.Err(t, r.Create(t.Context(), &doc{Any: []any{big.NewInt(7)}}), table.ErrInvalid)
+	d := doc{Any: "text"}
+	expect.OK(t, r.Create(t.Context(), &d))
+	lost := doc{Revision: d.Revision, Any: map[string]any{"n": netip.IPv6Loopback()}}
+	for name, err := range map[string]error{
+		"Put":       r.Put(t.Context(), new(lost)),
+		"Update":    expect.ErrOf(r.Update(t.Context(), docKey, func(d *doc) error { d.Any = lost.Any; return nil })),
+		"UpdateOps": tbl.Transact(t.Context(), r.UpdateOps(d, new(lost))...),
+		"PutOps":    tbl.Transact(t.Context(), r.PutOps(new(lost))...),
+	} {
+		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), `attribute "Any.n"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	expect.Equal(t, "stored", expect.Value(r.Get(t.Context(), docKey))(t), d)
 }
 
 // A version is no key of an index, which would be written over it.

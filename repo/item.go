@@ -31,7 +31,7 @@ func (c *core) encode(v any) (table.Item, error) {
 }
 
 func encode(v any) (table.Item, error) {
-	value, err := item.Encode(v) // a pointer: its methods can have pointer receivers
+	value, err := item.EncodeToRead(v) // a pointer: its methods can have pointer receivers
 	if err != nil {
 		return nil, err
 	}

@@ -199,6 +199,8 @@ func (selfMade) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	return &types.AttributeValueMemberB{Value: []byte{1}}, nil
 }
 
+func (*selfMade) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error { return nil }
+
 // says fails the test unless the error is of an invalid entity and has the texts.
 func says(t *testing.T, err error, texts ...string) {
 	t.Helper()

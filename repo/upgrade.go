@@ -76,7 +76,7 @@ func Default(attribute string, value any) Upgrade {
 			if _, null := attributes[attribute].(*types.AttributeValueMemberNULL); attributes[attribute] != nil && !null {
 				return nil
 			}
-			encoded, err := item.Encode(value)
+			encoded, err := item.EncodeToRead(value)
 			attributes[attribute] = encoded
 			return err
 		},
@@ -118,7 +118,7 @@ func Convert[From, To any](from, to string, convert func(From) (To, error)) Upgr
 		if err != nil {
 			return err
 		}
-		encoded, err := item.Encode(converted)
+		encoded, err := item.EncodeToRead(converted)
 		if err != nil {
 			return err
 		}

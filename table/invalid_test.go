@@ -3,6 +3,7 @@ package table_test
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -169,6 +170,9 @@ func TestOpsAreRefused(t *testing.T) {
 		"… in a condition":        {table.Put(user, nil).If(expression.Name("a").Equal(expression.Value("\xff"))), table.ErrInvalid},
 		"a nil pointer":           {table.Put(user, nobody), table.ErrInvalid},
 		"a channel":               {table.Put(user, make(chan int)), table.ErrInvalid},
+		"nothing of a field":      {table.Put(user, struct{ N big.Int }{}), table.ErrInvalid},
+		"… in an interface":       {table.Create(user, map[string]any{"n": big.NewInt(7)}), table.ErrInvalid},
+		"a method of a pointer":   {table.Put(user, struct{ N wrapped }{}), table.ErrInvalid},
 		"a broken expression":     {table.Put(user, nil).If(expression.Name("").Equal(expression.Value(1))), table.ErrInvalid},
 		"401 KB":                  {table.Put(user, account{Name: large}), table.ErrTooLarge},
 		"401 KB to create":        {table.Create(user, account{Name: large}), table.ErrTooLarge},
@@ -189,6 +193,18 @@ func TestOpsAreRefused(t *testing.T) {
 	if n := len(onItems(faults)); n > 0 {
 		t.Errorf("%d requests were sent", n)
 	}
+}
+
+// wrapped makes its attribute by a method that attributevalue calls for pointers only.
+type wrapped struct{ Text string }
+
+func (w *wrapped) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return str("wrapped " + w.Text), nil
+}
+
+func (w *wrapped) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
+	w.Text = strings.TrimPrefix(v.(*types.AttributeValueMemberS).Value, "wrapped ")
+	return nil
 }
 
 // node is a type whose values can contain themselves.

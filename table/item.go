@@ -45,7 +45,7 @@ func encode(v any) (Item, error) {
 	case map[string]types.AttributeValue:
 		return cloned(v), nil
 	}
-	value, err := item.Encode(v)
+	value, err := item.EncodeToRead(v)
 	if err != nil {
 		return nil, err
 	}

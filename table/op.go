@@ -15,6 +15,9 @@ import (
 // DynamoDB would refuse them. The error is [ErrInvalid] and names the
 // attribute, as in "items[3].price". Refused are:
 //
+//   - Go values that would read back as other ones, such as structs without exported
+//     fields, of which attributevalue stores an empty map; types that make their own
+//     attributes are taken at their word;
 //   - numbers that are not decimal, such as NaN, that have more than 38
 //     significant digits, or a magnitude outside 1e-130 to 9.99e125;
 //   - empty sets, and sets with duplicates: 1 and 1.0 are the same number;

@@ -20,16 +20,6 @@ func Attributes(t reflect.Type) (names []string, known bool) {
 	return names, true
 }
 
-// Settable reports whether each attribute of a type can be decoded. Reflection cannot
-// set a field behind an embedded pointer to an unexported struct.
-func Settable(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct || implements(t, unmarshalerType) {
-		return true
-	}
-	_, settable := fieldsOf(t)
-	return settable
-}
-
 // Field returns the index of the struct field that an attribute belongs to, as
 // [reflect.Value.FieldByIndex] takes it. It knows fields that are strings or
 // integers, without options, and not behind a pointer.

@@ -21,7 +21,8 @@ type Change struct {
 
 // Compare returns what differs between the attributes of the values that before
 // and after point to, which are of one type, as [Encode] of the pointers makes them. Only what
-// can differ is encoded.
+// can differ is encoded. A value in an interface of after that would not read back is an
+// [ErrRoundTrip].
 func Compare(before, after any) ([]Change, error) {
 	a, b := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
 	p := planOf(a.Type())
@@ -43,6 +44,11 @@ func Compare(before, after any) ([]Change, error) {
 		if !simple {
 			c.Before, err = e.field(f, a)
 		}
+		if err == nil && isThere && !simple {
+			if lost := checkDynamic(is, 0); lost != nil {
+				err = lost.in("." + f.name)
+			}
+		}
 		if err == nil {
 			c.After, err = e.field(f, b)
 		}
@@ -61,6 +67,9 @@ func compareWhole(before, after any) ([]Change, error) {
 	was, err := Encode(before)
 	if err != nil {
 		return nil, err
+	}
+	if lost := checkDynamic(reflect.ValueOf(after), 0); lost != nil {
+		return nil, rooted(reflect.TypeOf(after), lost)
 	}
 	is, err := Encode(after)
 	if err != nil {

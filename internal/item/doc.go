@@ -23,6 +23,11 @@
 //
 // [Number] is how DynamoDB sees a number, which no Go type is.
 //
+// # Round trips
+//
+// attributevalue stores some values so that no read gives them back, without an error.
+// [EncodeToRead] refuses these, and [RoundTrip] says which types have only such values.
+//
 // # Changes
 //
 // A write reads an item as a [Raw], which is not decoded. Values and single attributes

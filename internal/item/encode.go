@@ -19,6 +19,16 @@ func Encode(v any) (types.AttributeValue, error) {
 	return attribute, nil
 }
 
+// EncodeToRead is [Encode] of a value that is to be read again as what it is: a value
+// that would read back as another one is an [ErrRoundTrip]. The types of a caller's
+// values are encoded by it.
+func EncodeToRead(v any) (types.AttributeValue, error) {
+	if err := checkTrip(reflect.ValueOf(v)); err != nil {
+		return nil, rooted(reflect.TypeOf(v), err)
+	}
+	return Encode(v)
+}
+
 // rooted returns the error of a value of type t that does not encode.
 func rooted(t reflect.Type, err error) *Error {
 	e := notEncoded("", t, err)

@@ -63,8 +63,9 @@ type embedded struct {
 // fieldsOf returns the fields of a struct that have attributes, in the order of
 // their indexes, by Go's rules for embedded structs: of several fields with one
 // name the least deep counts, then the one that has its name from a tag; if
-// there are still several, none does. settable is false if one cannot be set.
-func fieldsOf(t reflect.Type) (fields []field, settable bool) {
+// there are still several, none does: these names are clashes. settable is false if one
+// cannot be set.
+func fieldsOf(t reflect.Type) (fields []field, settable bool, clashes []string) {
 	byName := map[string][]candidate{}
 	depths := map[reflect.Type]int{}
 	level := []embedded{{typ: t, settable: true}}
@@ -90,16 +91,18 @@ func fieldsOf(t reflect.Type) (fields []field, settable bool) {
 		level = deeper
 	}
 	settable = true
-	for _, candidates := range byName {
+	for name, candidates := range byName {
 		c, ok := dominant(candidates)
 		if !ok {
+			clashes = append(clashes, name)
 			continue
 		}
 		fields = append(fields, c.field)
 		settable = settable && c.settable
 	}
 	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
-	return fields, settable
+	slices.Sort(clashes)
+	return fields, settable, clashes
 }
 
 // fields adds the fields of an embedded struct to found. It returns the structs embedded

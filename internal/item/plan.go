@@ -123,7 +123,7 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 	case pointer, slice, dictionary:
 		p.elem = makePlan(t.Elem(), made)
 	case structure:
-		fields, settable := fieldsOf(t)
+		fields, settable, _ := fieldsOf(t)
 		if !settable {
 			p.form = foreign
 			break
