@@ -32,6 +32,13 @@
 // [Repo.UpdateOps], [Repo.DeleteOps]. One [table.Table.Transact] runs ops of
 // several entities. [Repo.UpdateWith] adds ops to an update.
 //
+// What is read into an interface, such as an any, is what attributevalue makes of it: a
+// number is a float64, a set a slice. Written again, a set becomes a list, and a number of
+// more than 15 digits may be rounded. [Repo.Update], [Repo.UpdateOps], and [Repo.Put] of an
+// entity with a Version leave such an attribute as it is stored unless it changed. [Repo.PutOps],
+// [Repo.TransactPut], Put without a Version, and UpdateOps of a T that is a map write all that
+// T has. Give sets and long numbers fields of their own types.
+//
 // For a partition with entities of several types, [Collect] reads a query into
 // a slice for each type, and [Stream] reads it in the order of the partition.
 //

@@ -94,16 +94,27 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 }
 
 // replaceOps appends the ops that store v over the entity with a stamp, which was the value old
-// if that is not nil. made is as in createOps.
+// if that is not nil: attributes with interfaces in them stay as they are, unless they changed.
+// made is as in createOps.
 func (c *core) replaceOps(ops []table.Op, v, made, old any, read stamp) []table.Op {
+	var stay []string
+	if old != nil {
+		var err error
+		if stay, err = c.unchanged(old, v); err != nil {
+			return append(ops, c.refused(err)...)
+		}
+	}
 	next := c.next(read)
 	made, fields, err := c.encodeNext(v, made, old, next)
-	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(read, c.made(i, key, made, fields, next, err)) })
+	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(read, c.made(i, key, made, fields, next, err), stay) })
 }
 
 // UpdateOps is [Repo.PutOps] for a v that replaces old, the value that was
 // read. Claims that only one of them has come and go: so old must be as it was read, and a
-// slice or map that it shares with v must not be changed in place. A T without a field for the
+// slice or map that it shares with v must not be changed in place. The same is true of a value
+// in an interface: an attribute with interfaces in it, such as an any, is written only if it
+// changed, as the package's documentation says. A map or slice of them that old and v share may
+// have changed, and is written. A T without a field for the
 // expiry of its items has claims without one; use [Repo.Update]. The ops expect the version or revision of old. If the key of v or of a copy
 // differs from that of old, running the ops returns an error; keys of indexes may
 // change.
@@ -140,6 +151,16 @@ func (c *core) updateOps(old, v any) []table.Op {
 	}
 	expiry := c.expiryIn(after)
 	return c.claimOps(ops, v, c.claimsOf(old), now, expiry, !item.EqualUnordered(c.expiryIn(before), expiry))
+}
+
+// unchanged is [item.Unchanged], without what an upgrade makes: the stored item may not
+// have that yet.
+func (c *core) unchanged(old, v any) ([]string, error) {
+	names, err := item.Unchanged(old, v)
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, upgraded := c.shapes.touched[name]
+		return upgraded
+	}), err
 }
 
 var errNilValue = errors.New("the value is nil")
@@ -213,8 +234,9 @@ func (c *core) made(i int, key keys.Key, v any, fields table.Item, next stamp, e
 	return c.whole(i, key, v, fields, next)
 }
 
-// replace is the step that sets all that v has in an item that is not known.
-func (c *core) replace(read stamp, made item.Made) step {
+// replace is the step that sets all that v has in an item that is not known, except for
+// the attributes that stay as they are.
+func (c *core) replace(read stamp, made item.Made, stay []string) step {
 	fail := func(format string) step {
 		return step{verb: overwrite, made: item.Made{Err: fmt.Errorf(format, c.entity.typ)}}
 	}
@@ -227,6 +249,9 @@ func (c *core) replace(read stamp, made item.Made) step {
 		return step{verb: replace, held: read, made: made}
 	}
 	d := diff{set: made.Item}
+	if len(stay) > 0 {
+		d.set = maps.Clone(made.Item) // copies are made of it
+	}
 	for _, name := range c.attributes {
 		if _, has := made.Item[name]; !has && !c.reserved[name] {
 			d.remove = append(d.remove, name)
@@ -242,8 +267,9 @@ func (c *core) replace(read stamp, made item.Made) step {
 			d.remove = append(d.remove, name)
 		}
 	}
-	delete(d.set, c.schema.PK)
-	delete(d.set, c.schema.SK)
+	for _, name := range slices.Concat(stay, []string{c.schema.PK, c.schema.SK}) {
+		delete(d.set, name)
+	}
 	if d.tooLong() {
 		return fail("a %v has too many attributes for an update; use Put or Update")
 	}

@@ -86,6 +86,63 @@ func compareWhole(before, after any) ([]Change, error) {
 	return changes, nil
 }
 
+// Unchanged returns the attributes that the values which before and after point to, of one
+// type, encode alike, of those with interfaces in them. They are better left as they are
+// stored: what is read into an interface is not always written as it was stored. A set
+// becomes a list, and the digits of a number those of a float64. An attribute whose maps,
+// slices or pointers both values share is not among them, since it may have been changed
+// in place. What is in an interface is compared only.
+func Unchanged(before, after any) (names []string, err error) {
+	a, b := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
+	p := planOf(a.Type())
+	if p.form != structure || p.marshaled {
+		return nil, nil
+	}
+	e := itemEncoder{level: 1}
+	for i := range p.fields {
+		f := &p.fields[i]
+		was, wasThere := f.in(a)
+		is, isThere := f.in(b)
+		if !wasThere || !isThere || !tripOf(f.plan.typ, place{addressable: true}).dynamic || share(was, is) {
+			continue
+		}
+		from, err := e.field(f, a)
+		if err != nil {
+			return nil, rooted(a.Type(), err)
+		}
+		to, err := e.field(f, b)
+		if err != nil {
+			return nil, rooted(a.Type(), err)
+		}
+		if to != nil && Equal(from, to) {
+			names = append(names, f.name)
+		}
+	}
+	return names, nil
+}
+
+// share reports whether a change of one value in place, outside of interfaces, changes
+// the other one, too.
+func share(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Map, reflect.Slice, reflect.Pointer:
+		return !a.IsNil() && a.Pointer() == b.Pointer()
+	case reflect.Array:
+		for i := range a.Len() {
+			if share(a.Index(i), b.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if share(a.Field(i), b.Field(i)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // simple reports whether different values encode differently.
 func (p *plan) simple() bool {
 	switch p.form {
