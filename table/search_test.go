@@ -353,6 +353,19 @@ func TestWritesOfVectors(t *testing.T) {
 		"… in a patch":               table.Patch(key, table.Item{"embedding": vector("1"), "tenant": str("acme")}),
 		"… in an update":             table.Update(key, set("embedding", vector("1")).Set(name("tenant"), value(str("acme")))),
 		"… of the other vector":      table.Update(key, set("picture", vector("1"))),
+		"an element that is a text":  table.Update(key, set("picture[0]", str("x"))),
+		"… that is removed":          table.Update(key, expression.Remove(name("picture[0]"))),
+		"… that is too large":        table.Update(key, set("picture[0]", num("4e38"))),
+		"… behind the last one":      table.Update(key, set("picture[2]", num("1"))),
+		"… if there is none":         table.Update(key, expression.Set(name("picture[1]"), expression.IfNotExists(name("n"), value(str("x"))))),
+		"a set added to an element":  table.Update(key, expression.Add(name("picture[0]"), value(&types.AttributeValueMemberNS{Value: []string{"1"}}))),
+		"a member":                   table.Update(key, set("picture.x", num("1"))),
+		"… of an element":            table.Update(key, set("picture[0].x", num("1"))),
+		"elements behind it":         table.Update(key, expression.Set(name("picture"), expression.ListAppend(name("picture"), value(vector("1"))))),
+		"a sum":                      table.Update(key, expression.Set(name("picture"), name("picture").Plus(value(num("1"))))),
+		"a short one if missing":     table.Update(key, expression.Set(name("picture"), expression.IfNotExists(name("picture"), value(vector("1"))))),
+		"a number that is added":     table.Update(key, expression.Add(name("picture"), value(num("1")))),
+		"a set that is deleted":      table.Update(key, expression.Delete(name("picture"), value(&types.AttributeValueMemberNS{Value: []string{"1"}}))),
 		"an empty list":              put(table.Item{"picture": vector()}),
 		"NULL":                       put(table.Item{"picture": &types.AttributeValueMemberNULL{Value: true}}),
 		"NULL in it":                 put(table.Item{"picture": list(num("1"), &types.AttributeValueMemberNULL{Value: true})}),
@@ -392,6 +405,8 @@ func TestWritesOfVectors(t *testing.T) {
 		{"a patch of both", table.Patch(key, table.Item{"embedding": vector("0", "1"), "tenant": str("acme")}), "a 1.0"},
 		{"an update of both", table.Update(key, set("embedding", vector("-1", "0")).Set(name("tenant"), expression.IfNotExists(name("tenant"), value(str("rival"))))), "a 2.0"},
 		{"an element", table.Update(key, set("embedding[0]", num("1"))), "a 0.0"},
+		{"… added to", table.Update(key, expression.Add(name("embedding[0]"), value(num("-2")))), "a 2.0"},
+		{"… set by another", table.Update(key, expression.Set(name("embedding[0]"), name("picture[0]"))), "a 0.0"},
 		{"the partition", table.Patch(key, table.Item{"tenant": str("rival")}), ""},
 		{"… back", table.Update(key, set("tenant", str("acme"))), "a 0.0"},
 		{"another attribute", table.Patch(key, table.Item{"n": num("1")}, "name"), "a 0.0"},
@@ -405,7 +420,8 @@ func TestWritesOfVectors(t *testing.T) {
 		equal(t, tt.what+": the other vector", found("within", string(key.PK)), "a 0.0")
 	}
 	// What only DynamoDB can know.
-	err := tbl.Do(t.Context(), table.Update(key, set("picture[0]", str("one"))))
+	must(t, tbl.Do(t.Context(), table.Patch(key, table.Item{"note": str("one")})))
+	err := tbl.Do(t.Context(), table.Update(key, expression.Set(name("picture[0]"), name("note"))))
 	expect.Err(t, err)
 	equal(t, "after an element that is a text", found("within", string(key.PK)), "a 0.0")
 }

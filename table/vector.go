@@ -50,12 +50,21 @@ func faultIn(x schema.VectorIndex, vector types.AttributeValue) *fault {
 		return broken(fmt.Sprintf("is a vector of index %s and must be a list of %d numbers", x.Name, x.Dimensions))
 	}
 	for i, e := range p.List {
-		n, ok := e.(*types.AttributeValueMemberN)
-		if !ok || n == nil || !fitsFloat32(n.Value) {
-			return broken(fmt.Sprintf("is in a vector of index %s and must be a number of 32 bits", x.Name)).in(fmt.Sprintf("[%d]", i))
+		if !isElement(e) {
+			return notElement(x).in(fmt.Sprintf("[%d]", i))
 		}
 	}
 	return nil
+}
+
+func notElement(x schema.VectorIndex) *fault {
+	return broken(fmt.Sprintf("is in a vector of index %s and must be a number of 32 bits", x.Name))
+}
+
+// isElement reports whether a value is a number that a vector can have.
+func isElement(value types.AttributeValue) bool {
+	n, ok := value.(*types.AttributeValueMemberN)
+	return ok && n != nil && fitsFloat32(n.Value)
 }
 
 // fitsFloat32 reports whether a number that DynamoDB can store is one that a vector can have.
@@ -88,7 +97,7 @@ func (t *Table) patchFault(sets, removes func(attribute string) bool) *fault {
 }
 
 // updateFault is patchFault of an update expression, or says why a vector index cannot have
-// one of the vectors that it sets.
+// what it makes of a vector.
 func (t *Table) updateFault(f formula, all []assignment) *fault {
 	clauses := func(actions string) func(string) bool {
 		return func(name string) bool {
@@ -96,13 +105,51 @@ func (t *Table) updateFault(f formula, all []assignment) *fault {
 		}
 	}
 	for _, a := range all {
-		attribute := f.names[a.path]
-		if attribute == "" || a.action != "SET" || len(a.operand) != 1 || f.values[a.operand[0]] == nil {
-			continue // an element, or known to DynamoDB alone
-		}
-		if fault := t.vectorsFault(Item{attribute: f.values[a.operand[0]]}); fault != nil {
+		if fault := t.clauseFault(f, a); fault != nil {
 			return fault
 		}
 	}
 	return t.patchFault(clauses("SET ADD"), clauses("REMOVE"))
+}
+
+// clauseFault returns why a vector index cannot have what a clause makes of its vector. One
+// that is copied from another attribute, and a sum of elements, are known to DynamoDB alone.
+func (t *Table) clauseFault(f formula, a assignment) *fault {
+	attribute, element := f.attribute(a.path)
+	if element {
+		return t.elementFault(f, attribute, a)
+	}
+	i := slices.IndexFunc(t.schema.Vectors, func(x schema.VectorIndex) bool { return x.Attribute == attribute })
+	switch {
+	case i < 0 || a.action == "REMOVE":
+		return nil
+	case a.action != "SET" || a.operand[0] == "list_append" || slices.Contains(a.operand, "+") || slices.Contains(a.operand, "-"):
+		return broken(fmt.Sprintf("is a vector of index %s, which an update sets as a whole or by its elements", t.schema.Vectors[i].Name)).in(attribute)
+	}
+	for _, operand := range a.operand { // one value, or that of if_not_exists
+		if value := f.values[operand]; value != nil {
+			return t.vectorsFault(Item{attribute: value})
+		}
+	}
+	return nil
+}
+
+// elementFault is clauseFault of a clause about a part of an attribute.
+func (t *Table) elementFault(f formula, attribute string, a assignment) *fault {
+	part := a.path[strings.IndexAny(a.path, ".["):]
+	for _, x := range t.schema.Vectors {
+		if x.Attribute != attribute {
+			continue
+		}
+		number, _ := strings.CutSuffix(strings.TrimPrefix(part, "["), "]")
+		if i, err := strconv.Atoi(number); err != nil || i >= x.Dimensions || a.action == "REMOVE" || a.action == "DELETE" {
+			return broken(fmt.Sprintf("is in a vector of index %s, which has %d numbers after each update", x.Name, x.Dimensions)).in(f.name(a.path))
+		}
+		for _, operand := range a.operand {
+			if value := f.values[operand]; value != nil && !isElement(value) {
+				return notElement(x).in(f.name(a.path))
+			}
+		}
+	}
+	return nil
 }
