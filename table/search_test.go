@@ -419,6 +419,14 @@ func TestWritesOfVectors(t *testing.T) {
 		equal(t, tt.what, found("similar", "acme"), tt.want)
 		equal(t, tt.what+": the other vector", found("within", string(key.PK)), "a 0.0")
 	}
+	type pictured struct {
+		Picture []float32 `dynamodbav:"picture"`
+	}
+	greatest := pictured{[]float32{math.MaxFloat32, -math.MaxFloat32}}
+	must(t, tbl.Do(t.Context(), table.Put(productKey("greatest"), greatest)))
+	equal(t, "the greatest numbers", expect.Value(table.Get[pictured](t.Context(), tbl, productKey("greatest")))(t), greatest)
+	must(t, tbl.Do(t.Context(), table.Delete(productKey("greatest"))))
+
 	// What only DynamoDB can know.
 	must(t, tbl.Do(t.Context(), table.Patch(key, table.Item{"note": str("one")})))
 	err := tbl.Do(t.Context(), table.Update(key, expression.Set(name("picture[0]"), name("note"))))

@@ -19,6 +19,9 @@
 // because their names differ in case only, the one with the field's own name counts, or
 // else the last one; which one does with attributevalue is chance.
 //
+// The greatest float32 is encoded by more digits than attributevalue gives it, which would not
+// read those.
+//
 // A [Writer] writes the JSON of a request. What it does not know is for the SDK to write.
 //
 // [Number] is how DynamoDB sees a number, which no Go type is.

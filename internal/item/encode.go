@@ -166,7 +166,8 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 	case unsigned:
 		return e.number(strconv.FormatUint(v.Uint(), 10), o), true, nil
 	case float:
-		return e.number(strconv.FormatFloat(v.Float(), 'f', -1, p.typ.Bits()), o), true, nil
+		var room [32]byte
+		return e.number(string(appendFloat(room[:0], v.Float(), p.typ.Bits())), o), true, nil
 	case moment:
 		t := v.Interface().(time.Time)
 		if o.asUnixTime {

@@ -291,6 +291,9 @@ func (s *source) value(v reflect.Value, depth int) {
 		v.SetUint(s.uint64())
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(math.Float64frombits(s.uint64()))
+		if math.Abs(v.Float()) == math.MaxFloat32 { // has digits of its own
+			v.SetFloat(1)
+		}
 	case reflect.String:
 		v.SetString(s.text())
 	case reflect.Pointer:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"net/netip"
 	"net/url"
@@ -286,6 +287,8 @@ func TestRoundTrip(t *testing.T) {
 			V []Tag `dynamodbav:",stringset"`
 		}{[]Tag{{"a"}, {"b"}}}, "the whole set"},
 		"numbers that keep digits": {&field[[]json.Number]{[]json.Number{"12345678901234567890"}}, ""},
+		"the greatest float32":     {&field[float32]{-math.MaxFloat32}, ""},
+		"… in a vector":            {&field[[]float32]{[]float32{math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32}}, ""},
 		"bytes":                    {&field[[3]byte]{[3]byte{1, 2}}, ""},
 
 		"any of plain values":              {&map[string]any{"a": []any{1.5, "b", true, nil}}, ""},

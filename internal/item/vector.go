@@ -23,7 +23,7 @@ func Vector[F float32 | float64](v []F) []types.AttributeValue {
 	var room [64]byte
 	ends := make([]int32, len(v))
 	for i, f := range v {
-		digits.Write(strconv.AppendFloat(room[:0], float64(f), 'f', -1, bits))
+		digits.Write(appendFloat(room[:0], float64(f), bits))
 		ends[i] = int32(digits.Len())
 	}
 	text, numbers := digits.String(), make([]types.AttributeValueMemberN, len(v))
@@ -34,6 +34,16 @@ func Vector[F float32 | float64](v []F) []types.AttributeValue {
 		all[i] = &numbers[i]
 	}
 	return all
+}
+
+// appendFloat writes the fewest digits that tell a float from all others of its bits. Those
+// of the greatest float32 are more than it is, which attributevalue refuses to read: it gets
+// those of a float64.
+func appendFloat(b []byte, f float64, bits int) []byte {
+	if bits == 32 && math.Abs(f) == math.MaxFloat32 {
+		bits = 64
+	}
+	return strconv.AppendFloat(b, f, 'f', -1, bits)
 }
 
 // digitsEach is about how long the text of an element is.
