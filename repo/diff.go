@@ -73,6 +73,9 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (diff, 
 			set(name, change.Before, change.After)
 		}
 	}
+	if err := c.checkExpiry(d.set); err != nil {
+		return diff{}, err
+	}
 	for name := range extra {
 		field, ok := c.respelled(name)
 		if !ok || len(raw.Attributes(func(n []byte) bool { return string(n) == field })) > 0 {

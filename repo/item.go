@@ -30,6 +30,21 @@ func (c *core) encode(v any) (table.Item, error) {
 	return item, err
 }
 
+// encodeToStore is encode of a value that is stored as a whole.
+func (c *core) encodeToStore(v any) (table.Item, error) {
+	attributes, err := c.encode(v)
+	return attributes, cmp.Or(err, c.checkExpiry(attributes))
+}
+
+// checkExpiry returns why the expiry among attributes of T would never come. One that is stored
+// already, by another program, does not keep an entity from being moved.
+func (c *core) checkExpiry(attributes table.Item) error {
+	if err := item.CheckExpiry(c.schema.TTL, attributes[c.schema.TTL]); err != nil {
+		return fmt.Errorf("%w: %w", table.ErrInvalid, err)
+	}
+	return nil
+}
+
 func encode(v any) (table.Item, error) {
 	value, err := item.EncodeToRead(v) // a pointer: its methods can have pointer receivers
 	if err != nil {

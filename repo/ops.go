@@ -215,7 +215,7 @@ func (c *core) encodeNext(v, made, was any, next stamp) (any, table.Item, error)
 	if err := c.withStamp(made, v, next); err != nil {
 		return v, nil, err
 	}
-	fields, err := c.encode(made)
+	fields, err := c.encodeToStore(made)
 	if err == nil {
 		err = c.checkValue(made, was, fields)
 	}

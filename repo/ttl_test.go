@@ -118,3 +118,45 @@ func ttlProblem[T any](t *testing.T, tbl *table.Table) string {
 	expect.Equal(t, "problems", len(e.Problems), 1)
 	return e.Problems[0]
 }
+
+// An expiry that can only be in milliseconds is refused where a value brings it. One that is
+// stored already, as by another program, keeps no entity from being changed or moved, and
+// package table stores items as they are.
+func TestExpiriesInMilliseconds(t *testing.T) {
+	t.Parallel()
+	type session struct {
+		ID       string `dynamodbav:"id"`
+		At       string `dynamodbav:"at"`
+		Until    int64  `dynamodbav:"expiresAt"`
+		Revision string `dynamodbav:"revision"`
+	}
+	const last, late = 253402300799, 1700000000000
+	tbl := tabletest.New(t, schema.Table{TTL: "expiresAt"}, nil)
+	key := func(s session) keys.Key { return keys.Key{PK: "SESSION", SK: keys.SK(s.ID + s.At)} }
+	r := newRepo(t, tbl, repo.Entity[session]{Type: "SESSION", Version: "revision", Key: key})
+	plain := newRepo(t, tbl, repo.Entity[session]{Type: "SESSION", Key: key})
+	s := session{ID: "a", Until: last}
+	expect.OK(t, r.Create(t.Context(), &s))
+	ms := s
+	ms.Until = late
+	for name, err := range map[string]error{
+		"Create":              r.Create(t.Context(), &session{ID: "b", Until: late}),
+		"Put":                 r.Put(t.Context(), new(ms)),
+		"Put without version": plain.Put(t.Context(), new(ms)),
+		"PutOps":              tbl.Transact(t.Context(), r.PutOps(new(ms))...),
+		"UpdateOps":           tbl.Transact(t.Context(), r.UpdateOps(s, new(ms))...),
+		"Update":              expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until = late; return nil })),
+		"Update that moves":   expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until, s.At = late, "x"; return nil })),
+	} {
+		if !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	expect.Equal(t, "stored", expect.Value(r.Get(t.Context(), key(s)))(t), s)
+
+	theirs := expect.Value(table.Get[table.Item](t.Context(), tbl, key(s)))(t)
+	theirs["expiresAt"] = &types.AttributeValueMemberN{Value: "1700000000000"}
+	expect.OK(t, tbl.Do(t.Context(), table.Put(key(s), theirs)))
+	moved := expect.Value(r.Update(t.Context(), key(s), func(s *session) error { s.At = "y"; return nil }))(t)
+	expect.Equal(t, "moved", [2]any{moved.Until, moved.At}, [2]any{int64(late), "y"})
+}

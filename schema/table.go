@@ -42,6 +42,9 @@ type Table struct {
 	// TTL is the name of the attribute that holds an item's expiry as a number
 	// of seconds since 1970 UTC. Empty means that items do not expire. An item with
 	// an expiry of another type does not expire either, for DynamoDB and for reads.
+	// DynamoDB deletes no item whose expiry is more than five years ago: reads do not
+	// show it, and it stays until a program deletes it. Writes refuse an expiry after
+	// the year 9999, such as one in milliseconds, but not in an item that is stored as it is.
 	TTL string `json:"ttl,omitzero"`
 
 	// Indexes are the secondary indexes that the application uses. The live

@@ -171,6 +171,9 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		if fault := t.indexFault(f, attribute, a); fault != nil {
 			return 0, fault.in(attribute).err()
 		}
+		if err := t.checkExpiryIn(f, attribute, a); err != nil {
+			return 0, err
+		}
 		values := f.assigned(a)
 		if !nested && len(values) > 0 {
 			size += len(attribute)
@@ -190,6 +193,20 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		}
 	}
 	return size, nil
+}
+
+// checkExpiryIn is checkExpiry of what a clause makes of an attribute: a value, that of
+// if_not_exists, or one that is added to nothing.
+func (t *Table) checkExpiryIn(f formula, attribute string, a assignment) error {
+	if attribute != t.schema.TTL || slices.Contains(a.operand, "+") || slices.Contains(a.operand, "-") {
+		return nil
+	}
+	for _, operand := range a.operand {
+		if err := t.checkExpiry(Item{attribute: f.values[operand]}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func errKeyUpdated(attribute string) error {

@@ -26,6 +26,8 @@ import (
 //   - names that are empty or longer than 64 KB, and text that is not UTF-8;
 //   - attributes that are keys of the schema's indexes, if they are of another
 //     type, empty or too long;
+//   - an expiry after the year 9999, such as one in milliseconds; an [Item] may have it, since
+//     it may be a copy of a stored one;
 //   - an update of the table's own key attributes;
 //   - expressions over 4 KB, with more than 300 operators, or with more than
 //     2 MB of names and values, and BETWEEN with constant bounds that are

@@ -103,6 +103,9 @@ func (t *Table) checkPatch(p patch, text string, key Item) (size int, err error)
 			return 0, errKeyUpdated(name)
 		}
 	}
+	if err := t.checkExpiry(p.set); err != nil {
+		return 0, err
+	}
 	size, f := p.set.measure()
 	if f == nil {
 		f = cmp.Or(t.checkIndexKeys(p.set), t.vectorsFault(p.set), t.patchFault(

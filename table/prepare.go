@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
 )
@@ -46,11 +47,23 @@ func (t *Table) setItem(w *write) (err error) {
 	if w.item, err = encode(w.op.value); err != nil {
 		return fmt.Errorf("%w: %w", errInvalidOp, err)
 	}
-	if _, made := w.op.value.(item.Made); !made { // which has its key
+	switch w.op.value.(type) {
+	case item.Made: // which has its key, and an expiry that may be stored already
+	case Item, map[string]types.AttributeValue: // as they are stored, maybe elsewhere
+		t.setKey(w.item, w.op.key)
+	default:
+		if err := t.checkExpiry(w.item); err != nil {
+			return fmt.Errorf("%w: %w", errInvalidOp, err)
+		}
 		t.setKey(w.item, w.op.key)
 	}
 	w.size, err = t.checkAttributes(w.item)
 	return err
+}
+
+// checkExpiry returns why the expiry among attributes of the caller would never come.
+func (t *Table) checkExpiry(attributes Item) error {
+	return item.CheckExpiry(t.schema.TTL, attributes[t.schema.TTL])
 }
 
 // checkAttributes returns the size of an item, and why DynamoDB would refuse to store it

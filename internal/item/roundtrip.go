@@ -25,12 +25,16 @@ var ErrRoundTrip = errors.New("value does not make a round trip")
 // do what they say. A value in an empty interface reads back as one of the types that
 // attributevalue makes, a number as a float64, and must only be stored.
 func RoundTrip(t reflect.Type) []*Error {
-	return tripOf(t, place{addressable: true, read: true}).problems
+	trip := tripOf(t, place{addressable: true, read: true})
+	return slices.Concat(trip.problems, trip.unread)
 }
 
 // trip says whether values of a type make a round trip.
 type trip struct {
 	problems []*Error
+	// unread is the problem of a type with its own Marshaler that no read takes. A value of
+	// it can be an item that is read as another type.
+	unread []*Error
 	// dynamic means that the type has interfaces in it, whose values are looked at when
 	// they are written; fields are those of such a struct.
 	dynamic bool
@@ -157,7 +161,11 @@ type visit struct {
 }
 
 func (w *tripper) refuse(path, format string, args ...any) {
-	w.problems = append(w.problems, &Error{Path: path, Problem: fmt.Sprintf(format, args...), Err: ErrRoundTrip})
+	w.problems = append(w.problems, refusal(path, format, args...))
+}
+
+func refusal(path, format string, args ...any) *Error {
+	return &Error{Path: path, Problem: fmt.Sprintf(format, args...), Err: ErrRoundTrip}
 }
 
 // What to do about a type.
@@ -208,12 +216,19 @@ func calls(t, interfaceType reflect.Type, addressable bool) bool {
 // lookMarshaled looks at a type with its own MarshalDynamoDBAttributeValue; alone if it
 // has no UnmarshalDynamoDBAttributeValue.
 func (w *tripper) lookMarshaled(path string, t reflect.Type, alone bool) {
-	switch embedded, hides := promoted(t); {
-	case hides:
+	if embedded, hides := promoted(t); hides {
 		w.refuse(path, "%v has the MarshalDynamoDBAttributeValue of its embedded %v, which leaves its other fields out; make that a field with a name", t, embedded)
-	case alone && !takes(t):
-		w.refuse(path, "%v has MarshalDynamoDBAttributeValue, and no read takes what that makes; give it UnmarshalDynamoDBAttributeValue, too", t)
+		return
 	}
+	if !alone || takes(t) {
+		return
+	}
+	const problem = "%v has MarshalDynamoDBAttributeValue, and no read takes what that makes; give it UnmarshalDynamoDBAttributeValue, too"
+	if path == "" {
+		w.unread = []*Error{refusal(path, problem, t)}
+		return
+	}
+	w.refuse(path, problem, t)
 }
 
 // takes reports whether a read of a type takes what its MarshalDynamoDBAttributeValue

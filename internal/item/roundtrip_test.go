@@ -316,6 +316,10 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%s: reads back as %+v, %v; want %+v", name, read.Elem(), err, tt.value)
 		}
 	}
+	// A value that makes the whole item by itself can be read as another type.
+	if _, err := item.EncodeToRead(hushed{"a"}); err != nil || len(item.RoundTrip(reflect.TypeFor[hushed]())) != 1 {
+		t.Errorf("a type that only writes: %v, %v", err, item.RoundTrip(reflect.TypeFor[hushed]()))
+	}
 }
 
 // hiddenTime embeds what is lost, one level down.
