@@ -121,9 +121,17 @@ func checkDynamic(v reflect.Value, level int) *Error {
 		}
 		return checkDynamic(v.Elem(), level)
 	case reflect.Pointer:
-		if !v.IsNil() {
-			return checkDynamic(v.Elem(), level)
+		if v.IsNil() {
+			return nil
 		}
+		return checkDynamic(v.Elem(), level)
+	}
+	return t.checkElements(v, level)
+}
+
+// checkElements is checkDynamic of what a list, a map or a struct has.
+func (t *trip) checkElements(v reflect.Value, level int) *Error {
+	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
 			if err := checkDynamic(v.Index(i), level); err != nil {
@@ -138,10 +146,12 @@ func checkDynamic(v reflect.Value, level int) *Error {
 		}
 	case reflect.Struct:
 		for _, f := range t.fields {
-			if value, there := f.in(v); there {
-				if err := checkDynamic(value, level); err != nil {
-					return err.in("." + f.name)
-				}
+			value, there := f.in(v)
+			if !there {
+				continue
+			}
+			if err := checkDynamic(value, level); err != nil {
+				return err.in("." + f.name)
 			}
 		}
 	}

@@ -25,14 +25,14 @@ import (
 
 // Types that make their own attributes.
 type (
-	// pair makes a text, by pointer, and priced by value.
-	pair   struct{ a, b string }
-	priced struct{ pair }
-	// loose makes an attribute that its default reading takes, and stern one that it does not.
+	// pair makes a text, by pointer.
+	pair struct{ a, b string }
+	// folded makes an attribute that its default reading takes, stern one that it does not, and
+	// hushed one that it loses.
 	folded string
 	stern  struct{ Text string }
 	hushed struct{ text string }
-	// lenient and shape only read by themselves.
+	// lenient, shape and blank only read by themselves.
 	lenient int
 	shape   struct {
 		Kind string
@@ -55,7 +55,7 @@ type (
 	}
 	aloneIn struct {
 		Tag
-		cache int
+		cache int //nolint:unused // it is not stored
 	}
 	overrides struct {
 		Tag
@@ -72,8 +72,8 @@ type (
 	}
 	guarded struct {
 		Name string
-		mu   sync.Mutex
-		seen map[string]bool
+		mu   sync.Mutex      //nolint:unused // it is not stored
+		seen map[string]bool //nolint:unused // it is not stored
 	}
 	nothing struct{}
 	flagged struct {
@@ -84,7 +84,9 @@ type (
 		_    [0]func()
 		Name string
 	}
-	lower struct{ dirty bool }
+	lower struct {
+		dirty bool //nolint:unused // it is not stored
+	}
 )
 
 func (p *pair) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
@@ -97,10 +99,6 @@ func (p *pair) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 		return nil
 	}
 	return errors.New("no text")
-}
-
-func (p priced) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
-	return p.pair.MarshalDynamoDBAttributeValue()
 }
 
 func (f folded) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
