@@ -61,11 +61,6 @@ func (t *Table) setItem(w *write) (err error) {
 	return err
 }
 
-// checkExpiry returns why the expiry among attributes of the caller would never come.
-func (t *Table) checkExpiry(attributes Item) error {
-	return item.CheckExpiry(t.schema.TTL, attributes[t.schema.TTL])
-}
-
 // checkAttributes returns the size of an item, and why DynamoDB would refuse to store it
 // under a key that is right.
 func (t *Table) checkAttributes(item Item) (size int, err error) {

@@ -309,6 +309,11 @@ func (t *Table) checkIndexKeys(item Item) *fault {
 	return nil
 }
 
+// checkExpiry returns why the expiry among attributes of the caller would never come.
+func (t *Table) checkExpiry(attributes Item) error {
+	return item.CheckExpiry(t.schema.TTL, attributes[t.schema.TTL])
+}
+
 // expired reports whether an item's time has come, given its expiry. Like
 // DynamoDB it takes only numbers for one. Less than 1 means that the item does
 // not expire: DynamoDB does not delete items whose time is more than five years
