@@ -233,7 +233,7 @@ func readBack[R any](result R, value types.AttributeValue) (back R, path string,
 // gets one: DynamoDB returns sets in any order. A result that this would change otherwise
 // stays as it is.
 func inOrder[R any](result R) R {
-	value, err := encode(result)
+	value, err := encode(result, item.Encode)
 	if err != nil {
 		return result
 	}
