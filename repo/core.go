@@ -40,9 +40,11 @@ type core struct {
 	// are empty. Those of vector indexes are among them, and the vectors.
 	indexParts []string
 	// crowded are the indexes that hold all items of an entity, and shown the attributes that
-	// the repository writes and T can have: see decided.go.
-	crowded []crowdedIndex
-	shown   []string
+	// the repository writes and T can have: see decided.go. readsShown means that a key
+	// function reads one of these in a struct.
+	crowded    []crowdedIndex
+	shown      []string
+	readsShown bool
 	// vectors are the vector indexes that the entity is in.
 	vectors []schema.VectorIndex
 	// project are the attributes that reads give; all if it is empty.

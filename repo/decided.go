@@ -161,19 +161,19 @@ func (x crowdedIndex) refusal(item, other string) string {
 		x.name, item, other)
 }
 
-// checkValue reports a value that would be stored otherwise than it is declared. changed are
-// the attributes that it has, or that it has others of than the value that it replaces: was,
-// nil if that is not known.
-func (c *core) checkValue(v, was any, changed table.Item) error {
+// checkValue reports a value that would be stored otherwise than it is declared. key is that of
+// its main item. Its attributes, or those that change, are given; changes tells which. was is
+// the value that it replaces, nil if that is not known.
+func (c *core) checkValue(v, was any, key keys.Key, attributes table.Item, changes func(attribute string) bool) error {
 	if len(c.crowded) > 0 {
-		if err := c.checkApart(v, changed); err != nil {
+		if err := c.checkApart(v, changes); err != nil {
 			return err
 		}
 	}
-	if len(c.shown) == 0 {
+	if len(c.shown) == 0 || c.known && !c.readsShown && c.isMain(key, attributes) {
 		return nil
 	}
-	given := c.givenIn(changed)
+	given := c.givenIn(attributes)
 	for i, key := range c.keysOf(v) {
 		stored, err := c.written(i, key, v)
 		if err != nil {
@@ -205,6 +205,16 @@ func (c *core) checkValue(v, was any, changed table.Item) error {
 	return nil
 }
 
+// isMain reports whether attributes are those of the main item under a key, or left out, as
+// they are as a rule.
+func (c *core) isMain(key keys.Key, attributes table.Item) bool {
+	of := func(name, stored string) bool {
+		p := item.PartsOf(attributes[name])
+		return p.Kind == 0 || p.Kind == item.S && (p.Text == "" || p.Text == stored)
+	}
+	return c.textKeys && of(c.schema.PK, string(key.PK)) && of(c.schema.SK, string(key.SK)) && of(c.schema.Type, c.entity.Type)
+}
+
 // forget removes from given what is stored so.
 func forget(given, stored table.Item) {
 	maps.DeleteFunc(given, func(name string, value types.AttributeValue) bool { return item.Equal(stored[name], value) })
@@ -213,13 +223,12 @@ func forget(given, stored table.Item) {
 // checkApart reports two items of v in one partition of an index. A T that can have any
 // attribute may have keys that another release has given the main item. They are not the
 // caller's, unless they change.
-func (c *core) checkApart(v any, changed table.Item) error {
+func (c *core) checkApart(v any, changes func(attribute string) bool) error {
 	all := c.keysOf(v)
 	attributes, err := c.encode(v)
 	for _, x := range c.crowded {
 		i, j, ok := x.pair(all)
 		lacks := func(name string) bool { return attributes[name] == nil }
-		changes := func(name string) bool { return changed[name] != nil }
 		if err == nil && ok && !slices.ContainsFunc(x.fields, lacks) && (c.known || len(x.fields) == 0 || slices.ContainsFunc(x.fields, changes)) {
 			return fmt.Errorf("%w: %s", errInvalidEntity, x.refusal(c.items[i].Name, c.items[j].Name))
 		}
@@ -268,27 +277,13 @@ func (c *core) dependsOn(v any, stored table.Item) string {
 // givenIn returns those of a value's attributes that the repository decides. Its version is
 // the guard.
 func (c *core) givenIn(attributes table.Item) table.Item {
-	given := maps.Clone(attributes)
-	maps.DeleteFunc(given, func(name string, _ types.AttributeValue) bool {
-		return name == c.entity.Version || !slices.Contains(c.shown, name)
-	})
-	return given
-}
-
-// changedIn returns the attributes that change from one value to another, as far as
-// [core.checkValue] needs them.
-func (c *core) changedIn(before, after any) (table.Item, error) {
-	if len(c.shown) == 0 && (c.known || len(c.crowded) == 0) {
-		return nil, nil
-	}
-	changed := table.Item{}
-	changes, err := compare(before, after)
-	for _, change := range changes {
-		if change.After != nil {
-			changed[change.Name] = change.After
+	given := table.Item{}
+	for _, name := range c.shown {
+		if value := attributes[name]; value != nil && name != c.entity.Version {
+			given[name] = value
 		}
 	}
-	return changed, err
+	return given
 }
 
 // deciderOf says what decides an attribute.
@@ -312,4 +307,5 @@ func (c *core) setShown() {
 	if !c.known && c.counter != unversioned {
 		c.shown = append(c.shown, c.entity.Version)
 	}
+	c.readsShown = c.known && slices.ContainsFunc(c.shown, c.entity.reads)
 }

@@ -38,6 +38,11 @@ func (d diff) over(under diff) diff {
 	return both
 }
 
+// changes reports whether an attribute changes.
+func (d diff) changes(attribute string) bool {
+	return d.set[attribute] != nil || slices.Contains(d.remove, attribute)
+}
+
 // apply returns the item as it is after the write.
 func (d diff) apply(raw item.Raw) table.Item {
 	item := raw.Attributes(nil)
@@ -51,13 +56,13 @@ func (d diff) apply(raw item.Raw) table.Item {
 // fields returns what changes of the attributes that T's fields encode to,
 // given the stored item and T before and after the change. extra are the item's
 // attributes that [core.isExtra] reports. Attributes that T does not have stay,
-// also inside maps.
-func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (diff, error) {
+// also inside maps. given are those that change although the repository decides them.
+func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (d diff, given table.Item, err error) {
 	changes, err := compare(before, after)
 	if err != nil {
-		return diff{}, err
+		return diff{}, nil, err
 	}
-	d := diff{set: make(table.Item, len(changes)+1)}
+	d = diff{set: make(table.Item, len(changes)+1)}
 	set := func(name string, before, after types.AttributeValue) {
 		if _, ok := after.(*types.AttributeValueMemberM); ok {
 			after = merge(raw.Attributes(func(n []byte) bool { return string(n) == name })[name], before, after)
@@ -67,6 +72,10 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (diff, 
 	for _, change := range changes {
 		switch name := change.Name; {
 		case c.reserved[name]:
+			if given == nil {
+				given = table.Item{}
+			}
+			given[name] = change.After
 		case change.After == nil, c.isEmptyPart(name, change.After):
 			d.remove = append(d.remove, name)
 		default:
@@ -74,7 +83,7 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (diff, 
 		}
 	}
 	if err := c.checkExpiry(d.set); err != nil {
-		return diff{}, err
+		return diff{}, nil, err
 	}
 	for name := range extra {
 		field, ok := c.respelled(name)
@@ -87,13 +96,13 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (diff, 
 		}
 		all, err := c.encode(after)
 		if err != nil {
-			return diff{}, err
+			return diff{}, nil, err
 		}
 		if value := all[field]; value != nil {
 			set(field, value, value)
 		}
 	}
-	return d, nil
+	return d, given, nil
 }
 
 // compare is [item.Compare]. A value that does not encode is invalid.

@@ -31,11 +31,9 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 		return c.refused(errPart)
 	}
 	next := c.next(stamp{})
-	made, fields, err := c.encodeNext(v, made, nil, next)
+	made, fields, err := c.encodeNext(v, made, next)
 	expiry := c.expiryIn(fields) // which become an item
-	ops = c.each(ops, made, func(i int, key keys.Key) step {
-		return step{verb: create, made: c.made(i, key, made, fields, next, err)}
-	})
+	ops = c.eachMade(ops, made, nil, fields, next, err, func(made item.Made) step { return step{verb: create, made: made} })
 	return c.claimOps(ops, made, nil, c.claimsOf(made), expiry, false)
 }
 
@@ -70,10 +68,8 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 		return c.refused(errNilValue)
 	}
 	if c.counter == unversioned {
-		_, fields, err := c.encodeNext(v, v, nil, stamp{})
-		return c.each(ops, v, func(i int, key keys.Key) step {
-			return step{verb: overwrite, made: c.made(i, key, v, fields, stamp{}, err)}
-		})
+		fields, err := c.encodeToStore(v)
+		return c.eachMade(ops, v, nil, fields, stamp{}, err, func(made item.Made) step { return step{verb: overwrite, made: made} })
 	}
 	if c.isPart(v) {
 		return c.refused(errPart)
@@ -105,8 +101,8 @@ func (c *core) replaceOps(ops []table.Op, v, made, old any, read stamp) []table.
 		}
 	}
 	next := c.next(read)
-	made, fields, err := c.encodeNext(v, made, old, next)
-	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(read, c.made(i, key, made, fields, next, err), stay) })
+	made, fields, err := c.encodeNext(v, made, next)
+	return c.eachMade(ops, made, old, fields, next, err, func(made item.Made) step { return c.replace(read, made, stay) })
 }
 
 // UpdateOps is [Repo.PutOps] for a v that replaces old, the value that was
@@ -208,17 +204,24 @@ func (c *core) each(ops []table.Op, v any, plan func(i int, key keys.Key) step) 
 	return ops
 }
 
-// encodeNext writes v with the next stamp into made, and returns its attributes. was is the
-// value that it replaces, if that is known. The keys of its items are those of the value that
-// it returns, which is v if that has no next one.
-func (c *core) encodeNext(v, made, was any, next stamp) (any, table.Item, error) {
+// eachMade appends the op of a step for each item that is made of v: of its attributes, or the
+// reason why there are none. was is the value that v replaces, nil if that is not known.
+func (c *core) eachMade(ops []table.Op, v, was any, fields table.Item, next stamp, err error, plan func(item.Made) step) []table.Op {
+	return c.each(ops, v, func(i int, key keys.Key) step {
+		if i == 0 && err == nil {
+			err = c.checkValue(v, was, key, fields, func(name string) bool { return fields[name] != nil })
+		}
+		return plan(c.made(i, key, v, fields, next, err))
+	})
+}
+
+// encodeNext writes v with the next stamp into made, and returns its attributes. The
+// keys of its items are those of the value that it returns, which is v if that has no next one.
+func (c *core) encodeNext(v, made any, next stamp) (any, table.Item, error) {
 	if err := c.withStamp(made, v, next); err != nil {
 		return v, nil, err
 	}
 	fields, err := c.encodeToStore(made)
-	if err == nil {
-		err = c.checkValue(made, was, fields)
-	}
 	return made, fields, err
 }
 

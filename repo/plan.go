@@ -174,14 +174,11 @@ func (p *planner) save() error {
 // What upgrades have changed is written with the first other change, or by a refresh.
 func (p *planner) compare() (d diff, err error) {
 	p.keys = p.keysOf(p.v)
-	changed, err := p.changedIn(p.was.v, p.v)
-	if err == nil {
-		err = p.checkValue(p.v, p.was.v, changed)
-	}
-	if err != nil {
+	var given table.Item
+	if p.fields, given, err = p.core.fields(p.was.raw, p.was.extra, p.was.v, p.v); err != nil {
 		return d, err
 	}
-	if p.fields, err = p.core.fields(p.was.raw, p.was.extra, p.was.v, p.v); err != nil {
+	if err := p.checkValue(p.v, p.was.v, p.keys[0], given, p.fields.changes); err != nil {
 		return d, err
 	}
 	if d, err = p.withIndexes(0, p.keys[0], p.v, p.fields, p.was.extra, true); err != nil {
