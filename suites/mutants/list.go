@@ -531,6 +531,26 @@ var mutants = []mutant{
 		streams, "TestOtherItems",
 	},
 	{
+		"no function overwrites a field",
+		"repo/decided.go", "if slices.Contains(fields, name) {\n\t\t\tp.add(\"Indexes", "if false {\n\t\t\tp.add(\"Indexes",
+		"./repo", "TestNewRefusesTwoDeciders",
+	},
+	{
+		"two functions agree about an attribute that both make",
+		"repo/item.go", "if decided != nil && !item.Equal(decided, value) {", "if decided != nil && false {",
+		"./repo", "TestWritesRefuseTwoDeciders",
+	},
+	{
+		"a value has nothing that the repository decides otherwise",
+		"repo/decided.go", "if p := item.PartsOf(given[name]); p.Kind", "if p := item.PartsOf(given[name]); false && p.Kind",
+		"./repo", "TestWritesRefuseTwoDeciders",
+	},
+	{
+		"no index has two items of an entity in one partition",
+		"repo/decided.go", "if len(c.crowded) > 0 {", "if false {",
+		"./repo", "FuzzDeclarations",
+	},
+	{
 		"a lease is read whole, whatever a view of its table reads",
 		"internal/lease/lease.go", "return t.Project().OfType(itemType).Consistent()", "return t.OfType(itemType).Consistent()",
 		".", "TestViewsOfATable/lease.New",
