@@ -23,9 +23,6 @@ func adoptionTests() tests {
 
 func adoption(t *testing.T, h Harness) {
 	none := map[string]types.AttributeValue{"missing": nil, "null": &types.AttributeValueMemberNULL{Value: true}, "empty": str("")}
-	if h.Capabilities.NoEmptyStrings {
-		delete(none, "empty")
-	}
 	for name, revision := range none {
 		tbl := h.newTable(t, appCore())
 		r := newRepo(t, tbl, person1Entity)

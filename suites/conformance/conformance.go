@@ -33,15 +33,9 @@ type Harness struct {
 // zero value is an engine that behaves as AWS does, and whose reads all show what
 // was written before.
 type Capabilities struct {
-	// MaxTransaction is how many items a transaction may touch; 100 if zero.
-	MaxTransaction int
-	// NoEmptyStrings means that attributes which are no keys cannot be empty.
-	NoEmptyStrings bool
 	// WrongTransactionCapacity means that the consumed capacity which the engine
 	// reports for transactions cannot be relied on.
 	WrongTransactionCapacity bool
-	// NoDeletionProtection means that the engine ignores it in a request.
-	NoDeletionProtection bool
 	// NoContinuousBackups means that the engine does not know the requests about
 	// them, and so has no point-in-time recovery.
 	NoContinuousBackups bool

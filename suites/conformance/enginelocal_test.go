@@ -33,10 +33,7 @@ func TestDynamoDBLocal(t *testing.T) {
 			}, optFns...)
 		},
 		Capabilities: conformance.Capabilities{
-			MaxTransaction:           10,
-			NoEmptyStrings:           true,
 			WrongTransactionCapacity: true,
-			NoDeletionProtection:     true,
 			NoContinuousBackups:      true,
 			NoMultiKeys:              true,
 		},

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -102,9 +101,6 @@ func promptRetries(o *dynamodb.Options) {
 		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
 	})
 }
-
-// maxTransaction is how many items a transaction may touch on this engine.
-func (h Harness) maxTransaction() int { return cmp.Or(h.Capabilities.MaxTransaction, 100) }
 
 // itemRequests are the operations on items that a Table sends.
 var itemRequests = []string{

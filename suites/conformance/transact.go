@@ -100,7 +100,7 @@ func transactFailsTwice(t *testing.T, h Harness) {
 
 func transactMost(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
-	n := h.maxTransaction()
+	const n = 100
 	ops, ks := make([]table.Op, n), make([]keys.Key, n)
 	for i := range ops {
 		ks[i] = txKey(i)

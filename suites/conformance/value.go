@@ -31,8 +31,6 @@ type attributeCase struct {
 	// at is the path below the attribute to what is refused, and rule part of
 	// the message. Without a rule the value is accepted.
 	at, rule string
-	// empty means that the value holds an empty string or binary.
-	empty bool
 	// lenient engines accept the value though AWS's documentation says that it
 	// is refused, or the other way round.
 	lenient bool
@@ -80,10 +78,10 @@ func attributeCases() []attributeCase {
 		empty, duplicate, nesting = "is an empty set", "is a set with duplicates", "more than 32 levels"
 	)
 	cases := []attributeCase{
-		{name: "empty string", value: str(""), empty: true},
-		{name: "empty binary", value: &types.AttributeValueMemberB{Value: []byte{}}, empty: true},
-		{name: "empty string in a set", value: set("", "a"), empty: true},
-		{name: "empty binary in a set", value: binarySet("", "a"), empty: true},
+		{name: "empty string", value: str("")},
+		{name: "empty binary", value: &types.AttributeValueMemberB{Value: []byte{}}},
+		{name: "empty string in a set", value: set("", "a")},
+		{name: "empty binary in a set", value: binarySet("", "a")},
 		{name: "empty list", value: list()},
 		{name: "empty map", value: &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}},
 		{name: "NULL", value: &types.AttributeValueMemberNULL{Value: true}},
@@ -194,11 +192,10 @@ func valuesRefused(t *testing.T, h Harness) {
 	requests := func() int { return sent(faults) + len(faults.Requests("Scan")) }
 	for _, tt := range attributeCases() {
 		refused := tt.rule != ""
-		if engine := refuses(t, client, tbl, table.Item{"v": tt.value}); !tt.lenient &&
-			engine != (refused || tt.empty && h.Capabilities.NoEmptyStrings) {
+		if engine := refuses(t, client, tbl, table.Item{"v": tt.value}); !tt.lenient && engine != refused {
 			t.Errorf("%.60s: the engine refuses it: %v", tt.name, engine)
 		}
-		if tt.empty && h.Capabilities.NoEmptyStrings || !refused && tt.lenient {
+		if !refused && tt.lenient {
 			continue
 		}
 		name, value := expression.Name("v"), expression.Value(tt.value)
