@@ -57,6 +57,9 @@ const shownTime = 10 * time.Second
 // Errors:
 //   - [keys.ErrInvalid], before any request.
 //   - [ErrMismatch], as a [*Error] that lists every difference.
+//   - [ErrUnsupported], as a [*Error] that lists them, if this engine does not have some
+//     of the schema's settings. Everything else is as the schema says. To accept it for
+//     tests, compare with [errors.Is].
 //   - [*Error] with the end of the context or of the 5 minutes,
 //     [context.DeadlineExceeded], and the last status.
 //   - [*Error] with the SDK's error, if a request fails.
@@ -65,7 +68,7 @@ func (t Table) Ensure(ctx context.Context, client Client) error {
 	if err != nil {
 		return err
 	}
-	e := ensuring{inspector: i, accepted: map[string]time.Time{}, refused: map[string]error{}, searched: map[string]bool{}}
+	e := ensuring{inspector: i, accepted: map[string]time.Time{}, refused: map[string]error{}, cannot: map[string]bool{}, searched: map[string]bool{}}
 	return e.run(ctx)
 }
 
@@ -76,6 +79,8 @@ type ensuring struct {
 	// difference that they resolve.
 	accepted map[string]time.Time
 	refused  map[string]error
+	// cannot are the differences that the engine cannot resolve.
+	cannot map[string]bool
 	// searched are the vector indexes that have taken a search.
 	searched map[string]bool
 }
@@ -94,12 +99,11 @@ func (e *ensuring) run(ctx context.Context) error {
 	for pause := time.Duration(0); ; pause = min(max(2*pause, minTablePause), maxTablePause) {
 		all, err := e.lookAgain(ctx)
 		switch {
-		case err == nil && len(all) == 0:
-			return nil
-		case err == nil && slices.ContainsFunc(all, func(d difference) bool { return d.kind == byHand }):
+		case err == nil && !slices.ContainsFunc(all, difference.open),
+			err == nil && slices.ContainsFunc(all, func(d difference) bool { return d.kind == byHand }):
 			return mismatch(e.schema.Name, all)
 		case err == nil:
-			all = inOrder(all)
+			all = inOrder(slices.DeleteFunc(all, func(d difference) bool { return !d.open() }))
 			if !slices.EqualFunc(all, pending, func(a, b difference) bool { return a.Difference == b.Difference }) {
 				pause = 0
 				if !bounded {
@@ -137,11 +141,17 @@ func (e *ensuring) lookAgain(ctx context.Context) ([]difference, error) {
 	if e.updating() {
 		all = append(all, differs("", byEnsure, "wait until it is ACTIVE", "the table is %s", e.have.TableStatus))
 	}
-	all = slices.DeleteFunc(all, func(d difference) bool { return d.kind == noted })
-	if len(all) == 0 {
-		if all, err = e.searchDifferences(ctx); err != nil {
+	for i, d := range all {
+		if e.cannot[d.Difference] {
+			all[i] = d.beyondEngine()
+		}
+	}
+	if !slices.ContainsFunc(all, difference.open) {
+		unsearched, err := e.searchDifferences(ctx)
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, unsearched...)
 	}
 	gone := func(resolves string) bool {
 		return !slices.ContainsFunc(all, func(d difference) bool { return d.Difference == resolves })
@@ -196,6 +206,15 @@ func (e *ensuring) send(ctx context.Context, d difference) error {
 		delete(e.refused, d.Difference)
 		return nil
 	}
+	if unknownOperation(err) {
+		e.cannot[d.Difference] = true
+		return nil
+	}
+	if d.vectors && !e.withoutVectors {
+		if e.withoutVectors = e.searchUnknown(ctx); e.withoutVectors {
+			return nil
+		}
+	}
 	before := e.refused[d.Difference]
 	e.refused[d.Difference] = err
 	if d.passes(err) || d.missing == nil && (before == nil || d.passes(before)) {
@@ -237,9 +256,18 @@ func (e *ensuring) failure(ctx context.Context, pending []difference, err error)
 	return out
 }
 
-// create sends the request for the table.
+// create sends the request for the table, without what the engine does not have.
 func (i *inspector) create(ctx context.Context) error {
-	_, err := i.client.CreateTable(ctx, i.want, response.Limit)
+	want := i.want
+	if i.withoutVectors {
+		s := i.schema
+		s.Vectors = nil
+		var err error
+		if want, err = s.CreateTableInput(); err != nil {
+			return err
+		}
+	}
+	_, err := i.client.CreateTable(ctx, want, response.Limit)
 	return err
 }
 

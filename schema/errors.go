@@ -12,7 +12,15 @@ import (
 // ErrMismatch means that the live table differs from the schema.
 var ErrMismatch = errors.New("table differs from its schema")
 
+// ErrUnsupported means that the engine does not have what it was asked for, such as vector
+// searches or point-in-time recovery: it is one for tests, and not DynamoDB. Nothing was
+// written. For [Table.Ensure] and [Table.Verify] it also means that the table is otherwise
+// as the schema says. Requests of packages table and stream return it, too.
+var ErrUnsupported = errors.New("this engine cannot do it")
+
 var (
+	errUnsupported = allBut{ErrUnsupported}
+
 	errInvalid  = fmt.Errorf("%w schema", keys.ErrInvalid)
 	errNoClient = fmt.Errorf("%w: the client is nil", errInvalid)
 )
@@ -31,10 +39,17 @@ type Error struct {
 	Entity string
 	// Problems are all that was found, each with the field or the index.
 	Problems []string
-	// Err is the cause; never nil. With Problems it matches [keys.ErrInvalid] or
-	// [ErrMismatch], and the SDK's error if there is one.
+	// Err is the cause; never nil. With Problems it matches [keys.ErrInvalid],
+	// [ErrMismatch] or [ErrUnsupported], and the SDK's error if there is one.
 	Err error
 }
+
+// allBut is an error of which everything but the listed problems is right.
+type allBut struct{ error }
+
+func (allBut) Error() string { return "as the schema says, except for what this engine cannot do" }
+
+func (e allBut) Unwrap() error { return e.error }
 
 // problems collects what is wrong with a schema.
 type problems struct {

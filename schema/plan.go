@@ -15,7 +15,8 @@ import (
 )
 
 // Plan says what makes a live table as its schema says. Get one from
-// [Table.Plan]. If Changes and Manual are empty, [Table.Verify] succeeds.
+// [Table.Plan]. If Changes and Manual are empty, [Table.Verify] succeeds, or returns
+// [ErrUnsupported] for what is among Notes.
 type Plan struct {
 	// Table is the table's name.
 	Table string `json:"table"`
@@ -25,8 +26,9 @@ type Plan struct {
 	// Manual are the differences that a person has to resolve. Ensure changes
 	// nothing while there is one.
 	Manual []Change `json:"manual"`
-	// Notes are what the live table has and the schema does not manage: indexes
-	// that the schema does not name. They are not differences.
+	// Notes are what nobody has to resolve: indexes of the live table that the schema does
+	// not name, and settings of the schema that this engine does not have. A note of the
+	// second kind ends in "(this engine cannot)".
 	Notes []Change `json:"notes"`
 }
 
@@ -70,7 +72,7 @@ func (t Table) Plan(ctx context.Context, client Client) (Plan, error) {
 			p.Changes = append(p.Changes, d.Change)
 		case byHand:
 			p.Manual = append(p.Manual, d.Change)
-		case noted:
+		case noted, unsupported:
 			p.Notes = append(p.Notes, d.Change)
 		}
 	}
@@ -89,6 +91,8 @@ func (t Table) Plan(ctx context.Context, client Client) (Plan, error) {
 // Errors:
 //   - [keys.ErrInvalid], before any request.
 //   - [ErrMismatch], as a [*Error] that lists every difference.
+//   - [ErrUnsupported], as a [*Error] that lists them, if the only differences are
+//     settings that this engine does not have.
 //   - [*Error] with the SDK's error, if a request fails.
 func (t Table) Verify(ctx context.Context, client Client) error {
 	all, err := t.inspect(ctx, client, "Verify")
@@ -108,7 +112,10 @@ func (m missingTable) Unwrap() []error { return []error{ErrMismatch, m.reported}
 
 // mismatch returns the error that lists the differences, nil if there are none.
 func mismatch(name string, all []difference) error {
-	err := ErrMismatch
+	var err error = ErrMismatch
+	if !slices.ContainsFunc(all, difference.open) {
+		err = errUnsupported
+	}
 	var problems []string
 	for _, d := range all {
 		if d.kind == noted {
@@ -171,6 +178,9 @@ type difference struct {
 	// update means that the request is an UpdateTable, of which DynamoDB accepts
 	// one at a time.
 	update bool
+	// vectors means that the request is about vector indexes, which engines refuse that
+	// do not have them.
+	vectors bool
 }
 
 // kind says who resolves a difference.
@@ -180,7 +190,25 @@ const (
 	byEnsure kind = iota
 	byHand
 	noted
+	unsupported // nobody: the engine does not have it
 )
+
+// open reports whether somebody has to resolve the difference.
+func (d difference) open() bool { return d.kind == byEnsure || d.kind == byHand }
+
+// beyondEngine returns the difference as one that the engine cannot resolve.
+func (d difference) beyondEngine() difference {
+	d.kind, d.request = unsupported, nil
+	d.Difference += " (this engine cannot)"
+	d.Action = "leave it on this engine: DynamoDB has it"
+	return d
+}
+
+// unknownOperation reports whether an engine does not have the operation.
+func unknownOperation(err error) bool {
+	api, _ := response.Of(err)
+	return api != nil && api.ErrorCode() == "UnknownOperationException"
+}
 
 // inOrder returns the differences in the order in which Ensure resolves them:
 // indexes take hours, and come last.
@@ -202,6 +230,8 @@ type inspector struct {
 	// and backups have requests of their own, which are not repeated for hours while
 	// an index is built.
 	ttl, recovery bool
+	// withoutVectors means that the engine has no vector indexes.
+	withoutVectors bool
 }
 
 // inspector returns the inspector of an operation whose input is valid.
@@ -220,7 +250,7 @@ func (i *inspector) look(ctx context.Context) ([]difference, error) {
 		i.have, i.ttl, i.recovery = nil, false, false
 		return []difference{{
 			Change:  Change{Difference: "the table does not exist", Action: underQuota(len(i.want.GlobalSecondaryIndexes), "create it")},
-			missing: err, request: i.create,
+			missing: err, request: i.create, vectors: len(i.want.VectorIndexes) > 0,
 		}}, nil
 	}
 	if err != nil {
@@ -276,18 +306,24 @@ func (i *inspector) ttlDifferences(ctx context.Context) ([]difference, error) {
 	if i.ttl {
 		return nil, nil
 	}
+	live, want := "", i.schema.TTL
 	out, err := i.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: i.want.TableName}, response.Limit)
+	if unknownOperation(err) {
+		if i.ttl = want == ""; i.ttl {
+			return nil, nil
+		}
+		return []difference{i.ttlDifference(live).beyondEngine()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	live, want := "", i.schema.TTL
 	switch d := out.TimeToLiveDescription; {
 	case d == nil:
 		return nil, errors.New("the response does not describe the TTL")
 	case d.TimeToLiveStatus == types.TimeToLiveStatusEnabled, d.TimeToLiveStatus == types.TimeToLiveStatusEnabling:
 		live = aws.ToString(d.AttributeName)
 	}
-	d := differs("", byHand, "", "TTL: is %s, the schema wants %s", orNone(live), orNone(want))
+	d := i.ttlDifference(live)
 	switch {
 	case live == want:
 		i.ttl = true
@@ -303,12 +339,24 @@ func (i *inspector) ttlDifferences(ctx context.Context) ([]difference, error) {
 	return []difference{d}, nil
 }
 
+// ttlDifference is the difference of a table whose TTL attribute is live.
+func (i *inspector) ttlDifference(live string) difference {
+	return differs("", byHand, "", "TTL: is %s, the schema wants %s", orNone(live), orNone(i.schema.TTL))
+}
+
 // recoveryDifferences compares point-in-time recovery.
 func (i *inspector) recoveryDifferences(ctx context.Context) ([]difference, error) {
 	if i.recovery || !i.schema.PointInTimeRecovery {
 		return nil, nil
 	}
+	off := difference{
+		Change:  Change{Difference: "PointInTimeRecovery: is off, the schema wants it on", Action: "turn it on"},
+		request: i.turnRecoveryOn,
+	}
 	out, err := i.client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: i.want.TableName}, response.Limit)
+	if unknownOperation(err) {
+		return []difference{off.beyondEngine()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -319,10 +367,7 @@ func (i *inspector) recoveryDifferences(ctx context.Context) ([]difference, erro
 	if i.recovery = live != nil && live.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled; i.recovery {
 		return nil, nil
 	}
-	return []difference{{
-		Change:  Change{Difference: "PointInTimeRecovery: is off, the schema wants it on", Action: "turn it on"},
-		request: i.turnRecoveryOn,
-	}}, nil
+	return []difference{off}, nil
 }
 
 func orNone(attribute string) string {

@@ -3,13 +3,18 @@ package stream
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
 
+	"github.com/aws/smithy-go"
+
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -75,6 +80,9 @@ func (r Reader) fail(op string, err error) error {
 	name := ""
 	if r.Router != nil {
 		name = r.Router.schema.Name
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "UnknownOperationException" {
+		err = fmt.Errorf("%w: %w", schema.ErrUnsupported, err)
 	}
 	return &table.Error{Op: "stream " + op, Name: r.Name, Table: name, Err: err}
 }

@@ -32,7 +32,7 @@ type consumer struct {
 	// joined is when the process has said last that it runs.
 	joined time.Time
 
-	// last is the context of the last writes. It ends a second after the others.
+	// last is the context of the last writes. It ends lastTime after the others.
 	last context.Context //nolint:containedctx // of one call of Run
 	// members are the processes by their owners.
 	members map[string]member

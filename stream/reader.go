@@ -42,9 +42,10 @@ type Reader struct {
 	// read to its end has to be named.
 	StreamARN string
 
-	// Since is the time from which records are handled; earlier ones are read and
-	// passed over. Records have whole seconds. By default all records are handled
-	// that the stream still has, which are those of 24 hours.
+	// Since is the time from which records are handled: all that were written since then,
+	// and perhaps others of the same minute. Earlier ones are read and passed over. Records
+	// have whole seconds, or on some local engines whole minutes, rounded down. By default all
+	// records are handled that the stream still has, which are those of 24 hours.
 	Since time.Time
 	// Interval is how long to wait after a response without records, a second by
 	// default. It is the latency of an idle stream, and its price: see the package
@@ -84,6 +85,9 @@ const itemType = lease.ReaderType
 const (
 	// leaseLife is how long a killed process keeps its shards from others.
 	leaseLife = 30 * time.Second
+	// lastTime is how long the last writes may take after the end of a context: one that was
+	// begun may take a second, and leaving the shards takes the rest.
+	lastTime = 3 * time.Second
 	// maxLook bounds how long a process does not look for shards.
 	maxLook = 10 * time.Second
 	maxName = 200
@@ -127,8 +131,9 @@ func (r Reader) withDefaults() (Reader, error) {
 
 // Run reads the stream until the context ends. It continues where the consumer has
 // stopped. It takes the shards that another process has left, and half a minute later
-// those of one that was killed. It returns within a second after the context has
-// ended, if the handlers do. It returns nil when the stream is disabled and was read to
+// those of one that was killed. It returns within three seconds after the context has
+// ended, if the handlers do: until then it leaves its shards to others, also if responses
+// are lost. It returns nil when the stream is disabled and was read to
 // its end.
 //
 // A record that a handler has failed on is given to it again, after a delay that grows to
@@ -165,7 +170,7 @@ func (r Reader) opened(ctx context.Context) (Reader, error) {
 func (r Reader) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	last, lastCancel := lease.Outlasting(ctx)
+	last, lastCancel := lease.Outlasting(ctx, lastTime)
 	defer lastCancel()
 	c := newConsumer(r, cancel, last)
 	err := c.loop(ctx)

@@ -5,15 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -26,10 +30,10 @@ import (
 )
 
 // faultyWorld is a world with faults under its client, and under that of its stream.
-func faultyWorld(t *testing.T) (world, *tabletest.Faults) {
+func faultyWorld(t *testing.T, options ...func(*dynamodb.Options)) (world, *tabletest.Faults) {
 	t.Helper()
 	faults := &tabletest.Faults{}
-	client := tabletest.Client(t, faults.Install)
+	client := tabletest.Client(t, append(options, faults.Install)...)
 	w := world{client: client, table: tabletest.NewWith(t, client, spec, nil)}
 	w.notes = newRepo(t, w.table, noteEntity)
 	return w, faults
@@ -171,18 +175,23 @@ func TestReaderTakesOver(t *testing.T) {
 	}
 }
 
-// TestReaderReleasesItsLease ends the context of a reader while it stores a position,
-// and drops the response. The lease is released nevertheless.
+// TestReaderReleasesItsLease ends the context of a reader while it stores a position, and
+// drops this response and the next one. The lease is released nevertheless, though the client
+// would repeat the requests only after longer than there is time.
 func TestReaderReleasesItsLease(t *testing.T) {
 	t.Parallel()
-	w, faults := faultyWorld(t)
+	w, faults := faultyWorld(t, func(o *dynamodb.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Minute, nil })
+		})
+	})
 	w.writeNotes(t, 0, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	lose := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		cancel()
 		return tabletest.DropResponse()(r, next)
 	}
-	faults.Next("UpdateItem", lose, lose, lose) // with the SDK's retries
+	faults.Next("UpdateItem", lose, lose)
 	var l log
 	if err := w.notesReader(t, &l, nil).Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Run: %v", err)
@@ -249,9 +258,49 @@ func TestReaderOutlivesAForget(t *testing.T) {
 	run.end()
 }
 
+// TestReaderSince has an engine whose records have seconds, and one whose records have
+// minutes.
 func TestReaderSince(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	for name, fault := range map[string]tabletest.Fault{"seconds": nil, "minutes": inMinutes} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, faults := faultyWorld(t)
+			faults.Always("GetRecords", fault)
+			readsSince(t, w)
+		})
+	}
+}
+
+// inMinutes rounds the times of records down to their minute, as DynamoDB Local does.
+var inMinutes = rewritten(func(body []byte) []byte {
+	return recordTime.ReplaceAllFunc(body, func(member []byte) []byte {
+		text := recordTime.FindSubmatch(member)
+		seconds, _ := strconv.ParseFloat(string(text[2]), 64)
+		return fmt.Appendf(nil, "%s%d", text[1], int64(seconds)/60*60)
+	})
+})
+
+// rewritten changes the bodies of responses.
+func rewritten(change func([]byte) []byte) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		_ = resp.Body.Close()
+		return expect.Response(r, resp.StatusCode, "", string(change(body))), nil
+	}
+}
+
+var recordTime = regexp.MustCompile(`("ApproximateCreationDateTime":)([0-9.E+]+)`)
+
+func readsSince(t *testing.T, w world) {
+	t.Helper()
 	w.writeNotes(t, 0, 3)
 	var l log
 	r := w.notesReader(t, &l, nil)
@@ -262,7 +311,7 @@ func TestReaderSince(t *testing.T) {
 	expect.Equal(t, "changes", len(l.all()), 0)
 
 	r.Name, r.Since = "from now on", time.Now()
-	w.writeNotes(t, 3, 4) // in the same second
+	w.writeNotes(t, 3, 4) // in the same second, or minute
 	runUntil(t, r, func() bool { return slices.Contains(l.all(), "USER#2 3") })
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/table"
 )
 
 // shardReader reads one shard under its lease.
@@ -35,12 +36,26 @@ func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave *at
 		err = lease.Wait(ctx, c.Interval) // the next look says whether anything was lost
 	}
 	if !errors.Is(err, lease.ErrHeld) {
-		err = errors.Join(err, h.Release(c.last))
+		err = errors.Join(err, s.release())
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// release leaves the shard to others. The SDK can wait for longer than there is time, before
+// it repeats a request whose response was lost, so an attempt that takes long is ended.
+func (s *shardReader) release() error {
+	const shortest, longest = 250 * time.Millisecond, 4 * time.Second
+	for limit := shortest; ; limit *= 2 {
+		ctx, cancel := context.WithTimeout(s.last, limit)
+		err := s.held.Release(ctx)
+		cancel()
+		if table.Classify(err) != table.Transient || s.last.Err() != nil || limit == longest {
+			return err
+		}
+	}
 }
 
 // read handles the records of the shard until its end, or until it is left.
@@ -216,7 +231,7 @@ func (s *shardReader) handle(ctx context.Context, records []*record) error {
 func (s *shardReader) try(ctx context.Context, records []*record) (done int, failure, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if since := s.Since.Truncate(time.Second); !s.Since.IsZero() { // records have seconds
+	if since := s.Since.Truncate(time.Minute); !s.Since.IsZero() { // the records of some engines have minutes
 		for len(records) > done && records[done].at.Before(since) {
 			done++
 		}

@@ -15,11 +15,13 @@ import (
 
 	"github.com/singletable/singletable/internal/response"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 )
 
 // The kinds of failure. Test for them with [errors.Is]; the typed errors
 // [*Error] and [*TxError] carry the details, and the SDK's own error is reachable
-// with [errors.As].
+// with [errors.As]. An operation that an engine for tests does not have is
+// [schema.ErrUnsupported].
 var (
 	// ErrNotFound means that the item under the key is missing or expired.
 	ErrNotFound = errors.New("item not found")
@@ -207,6 +209,8 @@ func kindOf(code string) error {
 		return ErrConflict
 	case "ItemCollectionSizeLimitExceeded":
 		return ErrTooLarge
+	case "UnknownOperation":
+		return schema.ErrUnsupported
 	}
 	return nil
 }

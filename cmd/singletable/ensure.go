@@ -66,7 +66,7 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 	limited, cancel := context.WithTimeout(ctx, *wait)
 	defer cancel()
 	err = spec.Ensure(limited, &watched{Client: live.client, w: p.stderr})
-	if err != nil && limited.Err() == nil && !errors.Is(err, schema.ErrMismatch) {
+	if err != nil && limited.Err() == nil && !errors.Is(err, schema.ErrMismatch) && !errors.Is(err, schema.ErrUnsupported) {
 		return p.advise(limited, err, changing)
 	}
 	// What is left after a wait that was too short is the result, too.

@@ -52,6 +52,8 @@ func TestPlanThenEnsure(t *testing.T) {
 	spec := encode(t, nextRelease(name))
 	manual := nextRelease(name)
 	manual.TTL = "ttl"
+	unsupported := nextRelease(name)
+	unsupported.PointInTimeRecovery = true // which no local engine has
 	for _, step := range []struct {
 		golden, schema string
 		args           []string
@@ -62,6 +64,7 @@ func TestPlanThenEnsure(t *testing.T) {
 		{"plan-changes", spec, []string{"plan"}},
 		{"plan-json-changes", spec, []string{"plan", "-json"}},
 		{"ensure-changes", spec, []string{"ensure"}},
+		{"plan-unsupported", encode(t, unsupported), []string{"plan"}},
 		{"plan-nothing", spec, []string{"plan"}},
 		{"plan-json-nothing", spec, []string{"plan", "-json"}},
 		{"ensure-json-nothing", spec, []string{"ensure", "-json"}},

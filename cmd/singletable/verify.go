@@ -18,7 +18,8 @@ indexes, projections, TTL, and if the file sets them, the stream's view, the bil
 mode, deletion protection and point-in-time recovery. A table or an index that is
 being created, filled or deleted is a difference. It prints every difference, and
 changes nothing; "singletable plan" says what resolves each. Indexes that the schema
-does not name are no difference. "-" reads the schema from standard input. It waits 30
+does not name are no difference. A setting that an engine for tests does not have is left
+out, with a line on standard error. "-" reads the schema from standard input. It waits 30
 seconds for DynamoDB.
 
 The file holds a schema.Table as encoding/json writes it. "singletable schema" prints
@@ -65,6 +66,9 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	switch err := spec.Verify(ctx, live.client); {
 	case err == nil:
 		out.OK = true
+	case errors.Is(err, schema.ErrUnsupported):
+		out.OK = true
+		p.printOmitted(unsupported(err))
 	case errors.Is(err, schema.ErrMismatch):
 		e, _ := errors.AsType[*schema.Error](err)
 		out.Differences = e.Problems
@@ -72,6 +76,12 @@ func (p *program) verify(ctx context.Context, args []string) error {
 		return p.advise(ctx, err, looking)
 	}
 	return p.printResult(out, out.text(), *asJSON, out.OK)
+}
+
+// unsupported returns the settings of a schema that the engine does not have.
+func unsupported(err error) []string {
+	e, _ := errors.AsType[*schema.Error](err)
+	return e.Problems
 }
 
 // compared reads the schema file that is the only argument, and connects to the DynamoDB

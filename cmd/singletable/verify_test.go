@@ -46,10 +46,13 @@ func TestVerify(t *testing.T) {
 		schema.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly},
 		schema.Index{Name: "LSI1", SK: "at", Local: true},
 	)
+	unsupported := appCore()
+	unsupported.PointInTimeRecovery = true // which no local engine has
 	for file, tt := range map[string]struct {
 		schema schema.Table
 		args   []string
 	}{
+		"unsupported":  {unsupported, nil},
 		"same":         {appCore(), nil},
 		"differs":      {differs, nil},
 		"json-same":    {appCore(), []string{"-json"}},

@@ -113,7 +113,7 @@ func TakeNext[S any](ctx context.Context, l Lease, first S, next func(S) S, seen
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	ctx, cancel := Outlasting(ctx)
+	ctx, cancel := Outlasting(ctx, grace)
 	defer cancel()
 	for {
 		h := &Held[S]{lease: l, State: first}
@@ -160,7 +160,7 @@ func (h *Held[S]) Save(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	ctx, cancel := Outlasting(ctx)
+	ctx, cancel := Outlasting(ctx, grace)
 	defer cancel()
 	return h.save(ctx, h.lease.Owner)
 }
@@ -217,13 +217,13 @@ func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error
 // grace is how long a write that was begun may take after the end of its context.
 const grace = time.Second
 
-// Outlasting returns a context that ends a second after another one. A process that is
+// Outlasting returns a context that ends a while after another one. A process that is
 // stopped in the middle of a write would not know whether it holds the lease, and could not
 // free it.
-func Outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+func Outlasting(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) })
+		time.AfterFunc(by, func() { cancel(context.Cause(ctx)) })
 	})
 	return lasting, func() {
 		stop()
