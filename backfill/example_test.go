@@ -2,6 +2,7 @@ package backfill_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log"
 	"strings"
@@ -35,7 +36,7 @@ func openShop(ctx context.Context) (*table.Table, *tabletest.Engine) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	spec := schema.Table{Name: "Shop", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+	spec := schema.Table{Name: "Shop-" + rand.Text(), Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
 	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func ExampleJob_Run_fromAnotherTable() {
 	ctx := context.Background()
 	tbl, engine := openShop(ctx)
 	defer engine.Close()
-	spec := schema.Table{Name: "Users", PK: "id", PKType: "N", SimpleKey: true}
+	spec := schema.Table{Name: "Users-" + rand.Text(), PK: "id", PKType: "N", SimpleKey: true}
 	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}

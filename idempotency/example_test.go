@@ -359,7 +359,7 @@ func ExampleOptions_legacy() {
 	// Output: {tx-1 250} true <nil>
 }
 
-// openTable returns a new table on an engine of its own, and what closes it.
+// openTable returns a new table, and what closes it.
 func openTable(ctx context.Context, name string, options *table.Options) (*table.Table, func()) {
 	engine, err := tabletest.Start(ctx, nil)
 	if err != nil {

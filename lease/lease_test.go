@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -247,7 +248,7 @@ func Example() {
 		panic(err)
 	}
 	defer engine.Close()
-	spec := schema.Table{Name: "Reports"}
+	spec := schema.Table{Name: "Reports-" + rand.Text()}
 	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		panic(err)
 	}

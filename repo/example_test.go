@@ -55,7 +55,7 @@ var customerEntity = repo.Entity[Customer]{
 	Key:  func(c Customer) keys.Key { return keys.Key{PK: keys.User.PK(c.ID), SK: keys.Profile} },
 }
 
-// shop is a table with a customer and two orders, on an engine of its own.
+// shop is a table with a customer and two orders.
 type shop struct {
 	table     *table.Table
 	customers *repo.Repo[Customer]

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
@@ -40,10 +41,12 @@ func openHelpDesk(ctx context.Context) (*repo.Repo[Ticket], *tabletest.Engine) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := helpDesk.Ensure(ctx, engine.Client()); err != nil {
+	spec := helpDesk
+	spec.Name += "-" + rand.Text()
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
-	tbl, err := table.New(engine.Client(), helpDesk, nil)
+	tbl, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
@@ -37,14 +38,13 @@ var memberEntity = repo.Entity[Member]{
 	Key: func(m Member) keys.Key { return memberKey(m.ID) },
 }
 
-// openClub returns a table on an engine of its own, with a member that the first
-// release has stored.
+// openClub returns a new table with a member that the first release has stored.
 func openClub(ctx context.Context) (*table.Table, *tabletest.Engine) {
 	engine, err := tabletest.Start(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	spec := schema.Table{Name: "Club"}
+	spec := schema.Table{Name: "Club-" + rand.Text()}
 	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}

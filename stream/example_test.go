@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func openShop(ctx context.Context) shop {
 	engine, err := tabletest.Start(ctx, nil)
 	check(err)
 	s := shop{engine: engine, client: engine.Client()}
-	spec := schema.Table{Name: "Shop", TTL: "expiresAt", Stream: types.StreamViewTypeNewAndOldImages}
+	spec := schema.Table{Name: "Shop-" + rand.Text(), TTL: "expiresAt", Stream: types.StreamViewTypeNewAndOldImages}
 	check(spec.Ensure(ctx, s.client))
 	s.table, err = table.New(s.client, spec, nil)
 	check(err)
@@ -289,7 +290,7 @@ func ExampleReader() {
 	check(shop.orders.Create(ctx, &Order{ID: "o-1", Customer: "ana"}))
 
 	// Positions can be in a table of their own, which has no stream.
-	positions := schema.Table{Name: "Positions"}
+	positions := schema.Table{Name: "Positions-" + rand.Text()}
 	check(positions.Ensure(ctx, shop.client))
 	elsewhere, err := table.New(shop.client, positions, nil)
 	check(err)

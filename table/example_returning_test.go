@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
@@ -15,13 +16,13 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// openCounters returns a new table on an engine of its own.
+// openCounters returns a new table.
 func openCounters(ctx context.Context) (*table.Table, *tabletest.Engine) {
 	engine, err := tabletest.Start(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	spec := schema.Table{Name: "Counters"}
+	spec := schema.Table{Name: "Counters-" + rand.Text()}
 	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package streamtest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log"
 
@@ -25,7 +26,7 @@ func Example() {
 	check(err)
 	defer engine.Close()
 	client := engine.Client()
-	spec := schema.Table{Name: "Sessions"}
+	spec := schema.Table{Name: "Sessions-" + rand.Text()}
 	check(spec.Ensure(ctx, client))
 	tbl, err := table.New(client, spec, nil)
 	check(err)
