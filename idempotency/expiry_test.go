@@ -174,8 +174,10 @@ func TestInvalidClock(t *testing.T) {
 		wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))), table.ErrInvalid)
 		s.wantEffects(t, "k", 0)
 	}
-	// These are the first and the last second in which a record can expire.
-	for i, at := range []time.Time{time.Unix(1-day, 0), time.Unix(1<<50-1-day, 0)} {
+	wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), s.storeAt(t, time.Unix(0, 0), nil), request("k"), s.snapshot("k"))), table.ErrInvalid)
+	// This is the first second in which something can have expired, and the last one in which
+	// a record can expire.
+	for i, at := range []time.Time{time.Unix(1, 0), time.Unix(1<<50-1-day, 0)} {
 		expect.OK(t, expect.ErrOf(idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))))
 		s.wantEffects(t, "k", i+1)
 	}

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -54,10 +53,14 @@ func (r *reader) countOnly() error {
 		if r.isKey(s.TTL) {
 			return invalid("Index", "expired items cannot be left out: %q is a key of the query", s.TTL)
 		}
+		now, err := r.t.unixNow()
+		if err != nil {
+			return err
+		}
 		conditions = append(conditions, "NOT #ttl BETWEEN :one AND :now")
 		in.ExpressionAttributeNames["#ttl"] = s.TTL
 		in.ExpressionAttributeValues[":one"] = keyValue(types.ScalarAttributeTypeN, "1")
-		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, strconv.FormatInt(r.t.Now().Unix(), 10))
+		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, now)
 	}
 	fixed := func(k fixedKey) bool { return k.Name == s.Type && k.text == r.t.ofType }
 	if r.t.ofType != "" && r.has(s.Type) && !slices.ContainsFunc(r.fixed, fixed) {

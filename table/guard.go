@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -110,7 +109,11 @@ func (t *Table) require(w *write) error {
 		condition = "(" + strings.Join(clauses, ") AND (") + ")"
 	}
 	if t.schema.TTL != "" {
-		condition = t.unexpired(w, condition)
+		now, err := t.unixNow()
+		if err != nil {
+			return err
+		}
+		condition = t.unexpired(w, now, condition)
 	}
 	if w.condition != nil {
 		condition = "(" + condition + ") AND (" + *w.condition + ")"
@@ -121,10 +124,10 @@ func (t *Table) require(w *write) error {
 
 // unexpired returns a condition that treats an expired item as a missing one, by the
 // same rule as [Table.expired].
-func (t *Table) unexpired(w *write, condition string) string {
+func (t *Table) unexpired(w *write, now, condition string) string {
 	w.name("#ttl", t.schema.TTL)
 	w.value(":one", &types.AttributeValueMemberN{Value: "1"})
-	w.value(":now", &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Now().Unix(), 10)})
+	w.value(":now", &types.AttributeValueMemberN{Value: now})
 	if w.op.guard.needsLive() {
 		return "(" + condition + ")" + unlessExpired
 	}

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,6 +17,7 @@ import (
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -413,5 +415,34 @@ func TestValuesAreNotChanged(t *testing.T) {
 			}
 		}
 		equal(t, "attributes after "+name, len(shared), 1)
+	}
+}
+
+// A condition about expiries needs a time at which something can have expired.
+func TestClockBeforeExpiries(t *testing.T) {
+	t.Parallel()
+	faults := &tabletest.Faults{}
+	client := tabletest.Client(t, faults.Install)
+	spec := tabletest.NewWith(t, client, schema.Table{TTL: "ttl"}, nil).Schema()
+	for _, tt := range []struct {
+		at   time.Time
+		want error
+	}{{time.Time{}, table.ErrInvalid}, {time.Unix(0, 1), table.ErrInvalid}, {time.Unix(1, 0), nil}} {
+		tbl := expect.Value(table.New(client, spec, &table.Options{Now: func() time.Time { return tt.at }}))(t)
+		before := len(faults.Requests())
+		for what, do := range map[string]func() error{
+			"Create":   func() error { return tbl.Do(t.Context(), table.Create(user, table.Item{})) },
+			"Transact": func() error { return tbl.Transact(t.Context(), table.CheckMissing(keys.Key{PK: user.PK, SK: keys.Metadata}), table.Put(user, table.Item{})) },
+			"Count":    func() error { return expect.ErrOf(tbl.Count(t.Context(), table.Query{PK: user.PK})) },
+		} {
+			if err := do(); !errors.Is(err, tt.want) {
+				t.Errorf("%s at %v: %v, want %v", what, tt.at, err, tt.want)
+			}
+			expect.OK(t, tbl.Do(t.Context(), table.Delete(user)))
+			expect.Err(t, expect.ErrOf(table.Get[table.Item](t.Context(), tbl, user)), table.ErrNotFound)
+		}
+		if sent := len(faults.Requests()) - before; tt.want != nil && sent != 6 {
+			t.Errorf("at %v: %d requests, want the deletions and reads alone", tt.at, sent)
+		}
 	}
 }

@@ -23,7 +23,8 @@ import (
 // Options adjust a [Table]. Nil and every zero value mean the default.
 type Options struct {
 	// Now is the clock that decides whether an item has expired; by default
-	// [time.Now].
+	// [time.Now]. At a time that is not after 1970 began nothing can have expired, and a
+	// condition about that is [ErrInvalid].
 	Now func() time.Time
 	// Cursors seals and opens the cursors of [Page]. By default they are sealed
 	// with a key that the process draws for itself: other processes refuse them as
@@ -165,6 +166,15 @@ func (t *Table) Schema() schema.Table { return t.schema.WithDefaults() }
 
 // Now returns the time by the table's clock.
 func (t *Table) Now() time.Time { return t.options.Now() }
+
+// unixNow returns the time by the table's clock in seconds, for a condition about expiries.
+func (t *Table) unixNow() (string, error) {
+	seconds := t.Now().Unix()
+	if seconds < 1 {
+		return "", fmt.Errorf("%w clock: by Options.Now the time is %d seconds since 1970 began, when no item can have expired", ErrInvalid, seconds)
+	}
+	return strconv.FormatInt(seconds, 10), nil
+}
 
 // Cursors returns the codec of the table's cursors, for readers that make cursors
 // of their own. It is nil if the Options had none; a nil codec works, see
