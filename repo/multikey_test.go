@@ -48,9 +48,7 @@ var ticketSchema = schema.Table{Name: "Tickets", Indexes: []schema.Index{
 
 func newTickets(t *testing.T) (*repo.Repo[ticket], *table.Table) {
 	t.Helper()
-	client := tabletest.Client(t)
-	spec := tabletest.NewWith(t, client, ticketSchema, nil).Schema()
-	tbl := expect.Value(table.New(multikey.New(t, client), spec, nil))(t)
+	tbl := multikey.Table(t, tabletest.Client(t), ticketSchema, nil)
 	return expect.Value(repo.New(tbl, repo.Entity[ticket]{Type: "TICKET", Key: ticketKey, Version: "version"}))(t), tbl
 }
 
@@ -131,9 +129,7 @@ func TestMultiKeyEntityOutsideOfItsIndex(t *testing.T) {
 		{Name: "byStatus", PKs: []schema.Attribute{{Name: "tenant"}}, SKs: []schema.Attribute{{Name: "status"}}},
 		{Name: "byID", PK: "idPK", SK: "idSK"},
 	}}
-	client := tabletest.Client(t)
-	spec = tabletest.NewWith(t, client, spec, nil).Schema()
-	tbl := expect.Value(table.New(multikey.New(t, client), spec, nil))(t)
+	tbl := multikey.Table(t, tabletest.Client(t), spec, nil)
 	key := func(s seat) keys.Key { return keys.Key{PK: keys.Prefix("SEAT").PK(s.ID), SK: keys.Metadata} }
 	// The other index is given by a function.
 	seats := expect.Value(repo.New(tbl, repo.Entity[seat]{Type: "SEAT", Key: key, Indexes: repo.Indexes[seat]{"byID": key}}))(t)

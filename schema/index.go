@@ -70,6 +70,15 @@ func (x Index) Keys() (partition, sort []Attribute) {
 // composite reports whether the keys are given by PKs and SKs.
 func (x Index) composite() bool { return len(x.PKs)+len(x.SKs) > 0 }
 
+// several reports whether one of the keys has several attributes.
+func (x Index) several() bool { return len(x.PKs) > 1 || len(x.SKs) > 1 }
+
+// recent reports whether the table has indexes of a kind that many engines for tests do not
+// have: vector indexes, and those with several attributes in a key.
+func (t Table) recent() bool {
+	return len(t.Vectors) > 0 || slices.ContainsFunc(t.Indexes, Index.several)
+}
+
 // maxKeyAttributes is how many attributes each of the two keys of a global index can
 // have. AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide.
 const maxKeyAttributes = 4

@@ -178,9 +178,9 @@ type difference struct {
 	// update means that the request is an UpdateTable, of which DynamoDB accepts
 	// one at a time.
 	update bool
-	// vectors means that the request is about vector indexes, which engines refuse that
-	// do not have them.
-	vectors bool
+	// recent means that the request is about indexes of a kind that many engines for tests
+	// do not have.
+	recent bool
 }
 
 // kind says who resolves a difference.
@@ -230,8 +230,8 @@ type inspector struct {
 	// and backups have requests of their own, which are not repeated for hours while
 	// an index is built.
 	ttl, recovery bool
-	// withoutVectors means that the engine has no vector indexes.
-	withoutVectors bool
+	// plain means that the engine refuses a table with indexes of the recent kinds.
+	plain bool
 }
 
 // inspector returns the inspector of an operation whose input is valid.
@@ -250,7 +250,7 @@ func (i *inspector) look(ctx context.Context) ([]difference, error) {
 		i.have, i.ttl, i.recovery = nil, false, false
 		return []difference{{
 			Change:  Change{Difference: "the table does not exist", Action: underQuota(len(i.want.GlobalSecondaryIndexes), "create it")},
-			missing: err, request: i.create, vectors: len(i.want.VectorIndexes) > 0,
+			missing: err, request: i.create, recent: i.schema.recent(),
 		}}, nil
 	}
 	if err != nil {

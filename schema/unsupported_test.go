@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -21,6 +22,11 @@ func TestUnsupportedSettings(t *testing.T) {
 	recovery := func(s *schema.Table) { s.PointInTimeRecovery = true }
 	ttl := func(s *schema.Table) { s.TTL = "ttl" }
 	vectors := func(s *schema.Table) { s.Vectors = []schema.VectorIndex{similar()} }
+	several := func(s *schema.Table) {
+		s.Indexes = append(s.Indexes, schema.Index{
+			Name: "byRegion", PKs: []schema.Attribute{{Name: "tenant"}, {Name: "region"}}, SKs: []schema.Attribute{{Name: "year"}},
+		})
+	}
 	for name, tt := range map[string]struct {
 		change func(*schema.Table)
 		faults func(*tabletest.Faults)
@@ -44,9 +50,12 @@ func TestUnsupportedSettings(t *testing.T) {
 		}, `TTL: is off, the schema wants on "ttl" (this engine cannot)`, false},
 		"no vector indexes": {vectors, func(f *tabletest.Faults) {
 			f.Next("CreateTable", invalid)
-			f.Always("SearchVectors", unknown)
 			f.Always("UpdateTable", invalid)
 		}, "vector index similar: is missing (this engine cannot)", false},
+		"no keys of several attributes": {several, func(f *tabletest.Faults) {
+			f.Next("CreateTable", invalid)
+			f.Always("UpdateTable", invalid)
+		}, "global index byRegion: is missing (this engine cannot)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,4 +98,19 @@ func lacking(t *testing.T, err error, lacks string) {
 		t.Fatalf("error %v, want %v", err, schema.ErrUnsupported)
 	}
 	equal(t, "problems", e.Problems, []string{lacks})
+}
+
+// An engine that accepts a setting and ignores it does not have it.
+func TestIgnoredSettings(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		spec := schema.Table{Name: "Notes", DeletionProtection: true}
+		client, faults := faulty(noTTL)
+		faults.Always("DescribeTable", liveTable(t, map[string]any{}))
+		faults.Always("UpdateTable", canned(http.StatusOK, "", "{}"))
+		faults.Always("DescribeContinuousBackups", canned(http.StatusBadRequest, "UnknownOperationException", `{"message":"Injected."}`))
+		lacking(t, spec.Ensure(t.Context(), client), "DeletionProtection: is off, the schema wants it on (this engine cannot)")
+		faults.Always("DescribeContinuousBackups", denied)
+		expect.Err(t, spec.Ensure(t.Context(), client), schema.ErrMismatch)
+	})
 }

@@ -171,9 +171,6 @@ func vectorText(
 
 // missingVectorIndex completes the difference of a vector index that the live table lacks.
 func (i *inspector) missingVectorIndex(d difference, x types.VectorIndex) difference {
-	if i.withoutVectors {
-		return d.beyondEngine()
-	}
 	if action := i.vectorObstacle(x); action != "" {
 		d.Action = action
 		return d
@@ -187,7 +184,7 @@ func (i *inspector) missingVectorIndex(d difference, x types.VectorIndex) differ
 		return d
 	}
 	d.kind, d.Action = byEnsure, vectorAddition(i.have)
-	d.update, d.vectors = true, true
+	d.update, d.recent = true, true
 	d.request = i.updateTable(&dynamodb.UpdateTableInput{
 		AttributeDefinitions: attributes,
 		VectorIndexUpdates: []types.VectorIndexUpdate{{Create: &types.CreateVectorIndexAction{
@@ -239,31 +236,17 @@ func vectorAddition(have *types.TableDescription) string {
 // that the table itself is not there yet.
 var unsearchable = []string{"ValidationException", "ResourceNotFoundException"}
 
-// searcher is a client that can search.
-type searcher interface {
-	SearchVectors(context.Context, *dynamodb.SearchVectorsInput, ...func(*dynamodb.Options)) (*dynamodb.SearchVectorsOutput, error)
-}
-
-// searchUnknown reports whether the engine has no searches of vector indexes, and so none of
-// these. Such engines ignore the indexes of a new table, or refuse them as invalid.
-func (e *ensuring) searchUnknown(ctx context.Context) bool {
-	client, ok := e.client.(searcher)
-	if !ok {
-		return false
-	}
-	_, err := client.SearchVectors(ctx, e.schema.WithDefaults().Vectors[0].probe(e.schema.Name), response.Limit)
-	return unknownOperation(err)
-}
-
 // searchDifferences are the vector indexes that take no searches yet: the description of a
 // table can be ahead of them.
 func (e *ensuring) searchDifferences(ctx context.Context) (all []difference, err error) {
-	client, ok := e.client.(searcher)
-	if !ok || e.withoutVectors {
+	client, ok := e.client.(interface {
+		SearchVectors(context.Context, *dynamodb.SearchVectorsInput, ...func(*dynamodb.Options)) (*dynamodb.SearchVectorsOutput, error)
+	})
+	if !ok {
 		return nil, nil
 	}
 	for _, x := range e.schema.WithDefaults().Vectors {
-		if e.searched[x.Name] {
+		if e.searched[x.Name] || !e.hasIndex(x.Name) { // the engine does not have those
 			continue
 		}
 		_, err := client.SearchVectors(ctx, x.probe(e.schema.Name), response.Limit)

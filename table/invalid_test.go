@@ -431,9 +431,11 @@ func TestClockBeforeExpiries(t *testing.T) {
 		tbl := expect.Value(table.New(client, spec, &table.Options{Now: func() time.Time { return tt.at }}))(t)
 		before := len(faults.Requests())
 		for what, do := range map[string]func() error{
-			"Create":   func() error { return tbl.Do(t.Context(), table.Create(user, table.Item{})) },
-			"Transact": func() error { return tbl.Transact(t.Context(), table.CheckMissing(keys.Key{PK: user.PK, SK: keys.Metadata}), table.Put(user, table.Item{})) },
-			"Count":    func() error { return expect.ErrOf(tbl.Count(t.Context(), table.Query{PK: user.PK})) },
+			"Create": func() error { return tbl.Do(t.Context(), table.Create(user, table.Item{})) },
+			"Transact": func() error {
+				return tbl.Transact(t.Context(), table.CheckMissing(keys.Key{PK: user.PK, SK: keys.Metadata}), table.Put(user, table.Item{}))
+			},
+			"Count": func() error { return expect.ErrOf(tbl.Count(t.Context(), table.Query{PK: user.PK})) },
 		} {
 			if err := do(); !errors.Is(err, tt.want) {
 				t.Errorf("%s at %v: %v, want %v", what, tt.at, err, tt.want)

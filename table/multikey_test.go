@@ -2,7 +2,8 @@ package table_test
 
 import (
 	"context"
-	"slices"
+	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,13 +50,11 @@ func matches() schema.Table {
 	}
 }
 
-// newMatches returns a table of matches on an engine that can query their index, or
-// for which package multikey does.
+// newMatches returns a table of matches, whose index package multikey queries.
 func newMatches(tb testing.TB) (*table.Table, *tabletest.Faults) {
 	tb.Helper()
-	tbl, faults := newTable(tb, matches())
-	client := multikey.New(tb, tabletest.Client(tb, faults.Install))
-	return expect.Value(table.New(client, tbl.Schema(), options()))(tb), faults
+	faults := &tabletest.Faults{}
+	return multikey.Table(tb, tabletest.Client(tb, faults.Install), matches(), options()), faults
 }
 
 // TestMultiKeyRefusals gives queries that DynamoDB would refuse, or that mean
@@ -173,24 +172,9 @@ func TestMultiKeyWrites(t *testing.T) {
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"tournament": str("WINTER")})))
 }
 
-// TestMultiKeyLayouts makes and compares live tables.
+// TestMultiKeyLayouts has layouts that no table can have.
 func TestMultiKeyLayouts(t *testing.T) {
 	t.Parallel()
-	tbl, _ := newMatches(t)
-	client, spec := tabletest.Client(t), tbl.Schema()
-	must(t, spec.Verify(t.Context(), client))
-	swapped := spec
-	swapped.Indexes = slices.Clone(spec.Indexes)
-	swapped.Indexes[0].PKs = []schema.Attribute{{Name: "region"}, {Name: "tournament"}}
-	expect.Err(t, swapped.Verify(t.Context(), client), schema.ErrMismatch)
-
-	more := spec
-	more.Indexes = append(slices.Clone(spec.Indexes), schema.Index{
-		Name: "byType", PKs: []schema.Attribute{{Name: "entityType"}}, SKs: []schema.Attribute{{Name: "minute", Type: types.ScalarAttributeTypeN}},
-	}) // The engine adds no index with more than two key attributes.
-	must(t, more.Ensure(t.Context(), client))
-	must(t, more.Verify(t.Context(), client))
-
 	for problem, x := range map[string]schema.Index{
 		"PKs: 0 attributes are not 1 to 4":              {SKs: []schema.Attribute{{Name: "a"}}},
 		"PKs: 5 attributes are not 1 to 4":              {PKs: []schema.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}},
@@ -271,4 +255,22 @@ func TestMultiKeyRequests(t *testing.T) {
 	}
 	equal(t, "key schema", layout, []string{"HASH tournament", "HASH region", "RANGE round", "RANGE bracket", "RANGE seed", "RANGE minute"})
 	equal(t, "attribute definitions", len(in.AttributeDefinitions), 8)
+}
+
+// The error of an engine that refuses a query of such an index says so.
+func TestMultiKeyRefused(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newTable(t, appCore())
+	spec := matches()
+	spec.Name = tbl.Schema().Name
+	spec.Indexes = append(spec.Indexes, appCore().Indexes...)
+	tbl = expect.Value(table.New(tabletest.Client(t, faults.Install), spec, options()))(t)
+	faults.Always("Query", canned(http.StatusBadRequest, "ValidationException", `{"message":"Injected."}`))
+	for want, q := range map[bool]table.Query{
+		true:  {Index: "byRound", PKs: []string{"wtc", "EU"}},
+		false: {Index: "GSI1", PK: "a"},
+	} {
+		_, err := table.QueryPage[match](t.Context(), tbl, q)
+		expect.Equal(t, q.Index+": the cause is named", strings.Contains(fmt.Sprint(err), "cannot query an index with several attributes"), want)
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/response"
 	"github.com/singletable/singletable/internal/window"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
@@ -198,10 +199,26 @@ func (t *Table) readError(op, index string, pk keys.PK, err error) error {
 		e.Key, e.IndexKey, e.Err = item.key, item.indexKey, item.err
 	case index != "":
 		e.IndexKey.PK = pk
+		if refusedKeys(err, &t.schema, index) {
+			e.Err = fmt.Errorf("%w (engines for tests cannot query an index with several attributes in a key; DynamoDB can)", e.Err)
+		}
 	default:
 		e.Key.PK = pk
 	}
 	return e
+}
+
+// refusedKeys reports whether an engine has refused a query of an index with several
+// attributes in a key, which has been checked before it was sent.
+func refusedKeys(err error, s *schema.Table, index string) bool {
+	api, _ := response.Of(err)
+	if api == nil || api.ErrorCode() != "ValidationException" {
+		return false
+	}
+	return slices.ContainsFunc(s.Indexes, func(x schema.Index) bool {
+		partition, sort := x.Keys()
+		return x.Name == index && max(len(partition), len(sort)) > 1
+	})
 }
 
 // growth bounds how much more a request asks for than the one before it.

@@ -1,13 +1,15 @@
-// Package multikey queries indexes whose keys have several attributes, for engines
-// that have such indexes and cannot query them. The engine stores the items. The rules are those of AWS: "Multi-attribute keys
-// pattern", Amazon DynamoDB Developer Guide. The Parity Suite has tried them on AWS, with one
-// attribute for the partition and four to sort by (October 2026).
+// Package multikey queries indexes whose keys have several attributes, for engines that
+// cannot. The engine stores the items, and a query reads them all by a scan of the table. The
+// rules are those of AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide.
+// The Parity Suite has tried them on AWS, with one attribute for the partition and four to
+// sort by (October 2026).
 package multikey
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,7 +20,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
 )
 
 // Client is a client whose queries of such indexes are executed here. Filters
@@ -26,35 +31,41 @@ import (
 type Client struct {
 	*dynamodb.Client
 	tb testing.TB
+	// created is the request that creates the table with its indexes.
+	created *dynamodb.CreateTableInput
 }
 
-// New returns a client of an engine.
-func New(tb testing.TB, client *dynamodb.Client) Client {
+// New returns a client of an engine for a table of the schema.
+func New(tb testing.TB, client *dynamodb.Client, spec schema.Table) Client {
 	tb.Helper()
-	return Client{client, tb}
+	return Client{client, tb, expect.Value(spec.CreateTableInput())(tb)}
+}
+
+// Table returns a new table of the schema, which is dropped when the test ends. The engine
+// may have it without the indexes that are queried here.
+func Table(tb testing.TB, client *dynamodb.Client, spec schema.Table, options *table.Options) *table.Table {
+	tb.Helper()
+	spec.Name += "-" + rand.Text()
+	if err := spec.Ensure(tb.Context(), client); err != nil && !errors.Is(err, schema.ErrUnsupported) {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		expect.OK(tb, expect.ErrOf(client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &spec.Name})))
+	})
+	return expect.Value(table.New(New(tb, client, spec), spec, options))(tb)
 }
 
 type attributes = map[string]types.AttributeValue
 
 // Query is that of the engine, except for indexes with several key attributes.
 func (c Client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	if in.IndexName == nil {
+	q, ok := c.query(in)
+	if !ok {
 		return c.Client.Query(ctx, in, o...)
 	}
-	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: in.TableName})
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(out.Table.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool { return *x.IndexName == *in.IndexName })
-	if i < 0 || len(out.Table.GlobalSecondaryIndexes[i].KeySchema) < 2 {
-		return c.Client.Query(ctx, in, o...)
-	}
-	partition, sort := split(out.Table.GlobalSecondaryIndexes[i].KeySchema)
-	_, own := split(out.Table.KeySchema)
-	q := query{in: in, partition: partition, order: slices.Concat(sort, names(out.Table.KeySchema, own))}
 	conditions, err := parse(in)
 	if err == nil {
-		err = check(conditions, partition, sort)
+		err = check(conditions, q.partition, q.sort)
 	}
 	if err != nil {
 		c.tb.Errorf("DynamoDB refuses the query %q: %v", *in.KeyConditionExpression, err)
@@ -64,10 +75,35 @@ func (c Client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*d
 	return q.run(ctx, c.Client)
 }
 
-// names returns the table's key attributes.
-func names(spec []types.KeySchemaElement, sort []string) []string {
-	partition, _ := split(spec)
-	return slices.Concat(partition, sort)
+// Scan is that of the engine, except for indexes with several key attributes.
+func (c Client) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	q, ok := c.query(&dynamodb.QueryInput{
+		TableName: in.TableName, IndexName: in.IndexName, Limit: in.Limit, ExclusiveStartKey: in.ExclusiveStartKey,
+	})
+	if !ok {
+		return c.Client.Scan(ctx, in, o...)
+	}
+	out, err := q.run(ctx, c.Client)
+	if err != nil {
+		return nil, err
+	}
+	return &dynamodb.ScanOutput{
+		Items: out.Items, Count: out.Count, ScannedCount: out.ScannedCount,
+		LastEvaluatedKey: out.LastEvaluatedKey, ConsumedCapacity: out.ConsumedCapacity,
+	}, nil
+}
+
+// query returns the query of an index with several attributes in a key; false for others.
+func (c Client) query(in *dynamodb.QueryInput) (query, bool) {
+	i := slices.IndexFunc(c.created.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndex) bool {
+		return in.IndexName != nil && *x.IndexName == *in.IndexName
+	})
+	if i < 0 {
+		return query{}, false
+	}
+	partition, sort := split(c.created.GlobalSecondaryIndexes[i].KeySchema)
+	own, ownSort := split(c.created.KeySchema)
+	return query{in: in, partition: partition, sort: sort, order: slices.Concat(sort, own, ownSort)}, max(len(partition), len(sort)) > 1
 }
 
 func split(spec []types.KeySchemaElement) (partition, sort []string) {
@@ -153,20 +189,21 @@ func check(conditions []condition, partition, sort []string) error {
 type query struct {
 	in         *dynamodb.QueryInput
 	partition  []string
+	sort       []string
 	order      []string // by what items are ordered: the sort key, the table's key
 	conditions []condition
 }
 
 func (q query) run(ctx context.Context, client *dynamodb.Client) (*dynamodb.QueryOutput, error) {
 	var all []attributes
-	scan := &dynamodb.ScanInput{TableName: q.in.TableName, IndexName: q.in.IndexName}
+	scan := &dynamodb.ScanInput{TableName: q.in.TableName}
 	for more := true; more; {
 		out, err := client.Scan(ctx, scan)
 		if err != nil {
 			return nil, err
 		}
 		for _, i := range out.Items {
-			// An item is in the index only if it has all key attributes; engines differ.
+			// An item is in the index only if it has all key attributes.
 			if len(q.key(i)) == q.size() && q.matches(i) {
 				all = append(all, i)
 			}
