@@ -79,6 +79,10 @@ fuzz: ## Run every fuzz target of FUZZ (all modules) for FUZZTIME (10s) each
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
 	go test -count=1 -tags dynamodblocal ./suites/conformance/... ./suites/awsconformance/...
 
+.PHONY: local
+local: ## Run the tests of LOCAL (./...) twice on one DynamoDB Local (needs java; 20 minutes)
+	go run ./suites/conformance/dynamodblocal .ci/local $(or $(LOCAL),./...)
+
 .PHONY: copies
 copies: ## Copy each example system with singletable new, and run the tests of the copies
 	.ci/copies

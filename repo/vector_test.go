@@ -19,6 +19,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/suites/vectors"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -131,6 +132,7 @@ func changes(tbl *table.Table, r *repo.Repo[product]) map[string]func(ctx contex
 // vector is neither lost nor where no search finds it, and that no copy has one.
 func TestWritesKeepVectors(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	tbl, r := newProducts(t)
 	ctx, n := t.Context(), 0
 	fresh := func() product {
@@ -231,6 +233,7 @@ func TestWritesKeepVectors(t *testing.T) {
 // What a search or a read of a copy gives is a part: no write takes it.
 func TestPartsWithoutVectors(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	tbl, r := newProducts(t)
 	ctx := t.Context()
 	v := product{ID: "1", Tenant: "acme", Category: "shoes", Title: "one", Embedding: []float32{1, 0}}
@@ -324,6 +327,7 @@ func TestPartsWithoutVectors(t *testing.T) {
 // them, and the next write of any kind takes the vector away.
 func TestOldCopiesWithVectors(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	tbl, r := newProducts(t)
 	ctx := t.Context()
 	drifted := table.Item{"embedding": vectorOf("1", "0"), "tenant": tenant("acme")}
@@ -441,6 +445,7 @@ func keepsVector[T any](spec schema.Table, e repo.Entity[T], v T, touch, empty f
 
 func TestKindsOfVectors(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	type v32 = withVector[[]float32]
 	e := repo.Entity[v32]{Key: v32.key}
 	copied := e
@@ -528,6 +533,7 @@ func TestVectorsOfEntitiesAreValidated(t *testing.T) {
 // that T does not have, and with upgrades that need what the index does not return.
 func TestSearchesOfEntities(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	spec := similar()
 	spec.Vectors = append(spec.Vectors, spec.Vectors[0])
 	spec.Vectors[1].Name, spec.Vectors[1].Projection, spec.Vectors[1].Include = "part", types.ProjectionTypeInclude, []string{"entityType", "expiresAt"}
@@ -586,6 +592,7 @@ func TestSearchesOfEntities(t *testing.T) {
 // Key functions get whole values: they are not called with what a search has read in part.
 func TestSearchesInPartCallNoKeys(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	spec := similar()
 	spec.Vectors = append(spec.Vectors, spec.Vectors[0])
 	spec.Vectors[1].Name, spec.Vectors[1].Projection, spec.Vectors[1].Include = "part", types.ProjectionTypeInclude, []string{"entityType", "expiresAt", "rev"}
@@ -608,6 +615,7 @@ func TestSearchesInPartCallNoKeys(t *testing.T) {
 // A release whose T has no vector stores none in the copies that it makes.
 func TestCopiesOfAReleaseWithoutTheVector(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	type plain struct {
 		ID     string `dynamodbav:"id"`
 		Tenant string `dynamodbav:"tenant"`
@@ -644,6 +652,7 @@ func TestCopiesOfAReleaseWithoutTheVector(t *testing.T) {
 // An entity without a vector may have the attributes of the index, and leave them empty.
 func TestOtherEntitiesOfATableWithVectors(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	tbl := tabletest.New(t, similar(), nil)
 	r := newRepo(t, tbl, repo.Entity[shared]{
 		Type: "NOTE", Version: "rev", Key: func(v shared) keys.Key { return product{ID: v.ID}.key() },
@@ -673,6 +682,7 @@ func TestOtherEntitiesOfATableWithVectors(t *testing.T) {
 // nearest items is found, and nothing else is.
 func TestSearchModel(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	const seed = 1
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	spec := similar()

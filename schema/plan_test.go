@@ -593,7 +593,16 @@ func TestEnsureFromAnySchemaToAny(t *testing.T) {
 		after := randomSchema(r, before.Name)
 		plan := expect.Value(after.Plan(t.Context(), client))(t)
 		writes := func() int { return len(faults.Requests("CreateTable", "UpdateTable", "UpdateTimeToLive")) }
-		sent := writes()
+		sent, accepted := writes(), 0
+		for _, operation := range []string{"CreateTable", "UpdateTable", "UpdateTimeToLive"} {
+			faults.Always(operation, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				resp, err := next.RoundTrip(r)
+				if err == nil && resp.StatusCode == http.StatusOK {
+					accepted++ // DynamoDB Local refuses some while it builds an index
+				}
+				return resp, err
+			})
+		}
 		err := after.Ensure(t.Context(), client)
 		switch {
 		case len(plan.Manual) > 0:
@@ -604,8 +613,8 @@ func TestEnsureFromAnySchemaToAny(t *testing.T) {
 			must(t, before.Verify(t.Context(), client))
 		default:
 			outcomes["changed"] += min(len(plan.Changes), 1)
-			if err != nil || writes()-sent != len(plan.Changes) || after.Verify(t.Context(), client) != nil {
-				t.Errorf("%+v to %+v: error %v after %d writes, plan %v", before, after, err, writes()-sent, plan)
+			if err != nil || accepted != len(plan.Changes) || after.Verify(t.Context(), client) != nil {
+				t.Errorf("%+v to %+v: error %v after %d writes, plan %v", before, after, err, accepted, plan)
 			}
 		}
 		kept := before

@@ -19,6 +19,7 @@ import (
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/suites/vectors"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -131,6 +132,7 @@ func asItIs(*dynamodb.CreateTableInput) {}
 // search of each index, for which a client without searches is not asked.
 func TestEnsureCreatesVectorIndexes(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	faults := &tabletest.Faults{}
 	client := tabletest.Client(t, faults.Install)
 	spec := products(similar(), schema.VectorIndex{Name: "plain", Attribute: "picture", Dimensions: 2, Distance: "EUCLIDEAN"},
@@ -168,6 +170,7 @@ func TestEnsureCreatesVectorIndexes(t *testing.T) {
 // refuses searches for a while. Ensure waits for all of it: half a minute on the engine.
 func TestEnsureAddsAVectorIndex(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	faults := &tabletest.Faults{}
 	client := tabletest.Client(t, faults.Install)
 	spec := products()
@@ -217,6 +220,7 @@ func TestEnsureAddsAVectorIndex(t *testing.T) {
 // TestVectorDifferences compares schemas with the table of another one.
 func TestVectorDifferences(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	const keys = "embedding of 3 by COSINE and HASH tenant (S) and INLINE_FILTER category (S) and INLINE_FILTER year (N)"
 	provisioned := func(in *dynamodb.CreateTableInput) {
 		in.VectorIndexes, in.AttributeDefinitions = nil, slices.DeleteFunc(in.AttributeDefinitions, func(d types.AttributeDefinition) bool { return len(*d.AttributeName) > 2 })

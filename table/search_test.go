@@ -18,6 +18,7 @@ import (
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/suites/vectors"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -89,6 +90,7 @@ func summary(matches []table.Match[account]) string {
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	tbl, _ := newTable(t, products())
 	store(t, tbl)
 	near := []float32{1, 0}
@@ -146,6 +148,7 @@ func attributesOf(item table.Item) []string { return slices.Sorted(maps.Keys(ite
 // TestSearchRequest compares the requests with testdata. The values hold what was asked for.
 func TestSearchRequest(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	tbl, faults := newTable(t, products())
 	store(t, tbl)
 	before := len(faults.Requests("SearchVectors"))
@@ -197,6 +200,7 @@ func altered(old, new string) tabletest.Fault {
 // search was not for is dropped, whatever DynamoDB says: no tenant sees one of another.
 func TestSearchResponses(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	tbl, _ := newTable(t, products())
 	must(t, tbl.Do(t.Context(), table.Put(productKey("near"), product("near", vector("1", "0")))))
 	must(t, tbl.Do(t.Context(), table.Put(productKey("far"), product("far", vector("0", "1")))))
@@ -319,6 +323,7 @@ func TestSearchesAreRefused(t *testing.T) {
 // vector, are not sent.
 func TestWritesOfVectors(t *testing.T) {
 	t.Parallel()
+	vectors.Needed(t)
 	spec := schema.Table{Name: "Products", Vectors: []schema.VectorIndex{
 		{Name: "similar", Attribute: "embedding", Dimensions: 2, Partition: schema.Attribute{Name: "tenant"}},
 		{Name: "within", Attribute: "picture", Dimensions: 2, Partition: schema.Attribute{Name: "pk"}}, // which every item has

@@ -44,7 +44,7 @@ func StartDynamoDBLocal(ctx context.Context) (endpoint string, stop func() error
 		Program: java,
 		Args: func(port string) []string {
 			return []string{
-				"-Xmx512m",
+				"-Xmx2g",
 				"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
 				"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
 				"-inMemory", "-sharedDb", "-port", port,

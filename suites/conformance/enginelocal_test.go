@@ -32,10 +32,6 @@ func TestDynamoDBLocal(t *testing.T) {
 				}),
 			}, optFns...)
 		},
-		Capabilities: conformance.Capabilities{
-			WrongTransactionCapacity: true,
-			NoContinuousBackups:      true,
-			NoMultiKeys:              true,
-		},
+		Capabilities: engines["ddblocal"],
 	})
 }

@@ -27,7 +27,7 @@ func register(ctx context.Context, tbl *table.Table, user string) error {
 
 func list(ctx context.Context, tbl *table.Table, user string) error {
 	ctx = telemetry.WithPattern(ctx, "list transactions")
-	_, err := table.QueryPage[table.Item](ctx, tbl, table.Query{PK: keys.User.PK(user), Range: keys.Tx.All()})
+	_, err := table.QueryPage[table.Item](ctx, tbl, table.Query{PK: keys.User.PK(user)})
 	return err
 }
 
