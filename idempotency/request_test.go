@@ -304,7 +304,7 @@ func TestFingerprintsOfEarlierReleases(t *testing.T) {
 			Tags  map[int]string `json:"tags"`
 			Raw   []byte         `json:"raw"`
 		}{
-			base{"o-1"}, nil, []item{{"a", 0.1}, {SKU: "b"}}, start.Add(123456789), nil, 7, "12.50", map[int]string{2: "x", 1: "<y>"}, []byte{0, 255},
+			base{"o-1"}, nil, []item{{"a", 0.1}, {SKU: "b"}}, time.Date(2024, time.January, 15, 10, 5, 0, 123456789, time.UTC), nil, 7, "12.50", map[int]string{2: "x", 1: "<y>"}, []byte{0, 255},
 		}, "ca5762249f2967e5c0f9ca61bb2390d8db18649e4ce27bdddab73e2b36a86de9"},
 		"a string": {"Zoë\u2028", "c4dff32cdb7f07d7fd3249159003c7dc2f47a543b9549e724dde7b12877cce9e"},
 		"nothing":  {nil, "b4953765c5911372038fd1a88ffc2dbaad97cd681de06f66ef21aecc5bd6a2c2"},

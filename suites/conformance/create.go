@@ -26,10 +26,10 @@ var expiries = []struct {
 	alive bool
 }{
 	{"long ago", num("1"), false},
-	{"one second ago", num("1705313099"), false},
-	{"this second", num("1705313100"), false},
-	{"within the next second", num("1705313100.5"), true},
-	{"next second", num("1705313101"), true},
+	{"one second ago", num("4103690699"), false},
+	{"this second", num("4103690700"), false},
+	{"within the next second", num("4103690700.5"), true},
+	{"next second", num("4103690701"), true},
 	{"zero", num("0"), true},
 	{"less than one", num("0.5"), true},
 	{"negative", num("-5"), true},

@@ -18,8 +18,7 @@ func foreignTests() tests {
 }
 
 // foreignSKs are sort keys that other programs store, in byte order. In begins_with,
-// dynoxide 1.2.1 ignores the case of ASCII letters, and the DynamoDB Local of 2020
-// takes '_' for any character. No key here shows either.
+// dynoxide 1.2.1 ignores the case of ASCII letters, which no key here shows.
 var foreignSKs = []keys.SK{
 	"\x01\n", "#", "##", "#METADATA#x", "$service#entity_1#id_a", "$service#entity_1#id_b", "$service#entity_2#id_a",
 	"$service#other", "A##B", "A#B", "b c%zz", "user#", keys.Prefix("user").SK(keys.Raw(""), keys.Str("b")), "user\x7f",

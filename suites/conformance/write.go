@@ -22,7 +22,7 @@ func writeTests() tests {
 
 func putReplaces(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
-	must(t, tbl.Do(t.Context(), table.Put(user, note{ID: "a", N: 1, ExpiresAt: 1705313101})))
+	must(t, tbl.Do(t.Context(), table.Put(user, note{ID: "a", N: 1, ExpiresAt: 4103690701})))
 	must(t, tbl.Do(t.Context(), table.Put(user, &note{N: 2})))
 	stored(t, tbl, user, note{N: 2})
 	must(t, tbl.Do(t.Context(), table.Put(user, map[string]any{"n": 3, "id": "c"})))

@@ -40,7 +40,6 @@ func run(ctx context.Context) error {
 	flag.IntVar(&c.Ops, "ops", 0, "operations of a worker in each phase; 0 for as many as there is time for")
 	flag.IntVar(&c.Workers, "workers", 4, "workers at a time")
 	flag.DurationVar(&c.Duration, "duration", 30*time.Second, "time for all phases where -ops is 0")
-	flag.IntVar(&c.MaxTransaction, "max-transaction", 100, "items that the engine takes in a transaction")
 	engine := flag.String("engine", "", `"dynamodblocal" starts DynamoDB Local (needs java); by default the engine is as for tests`)
 	flag.Parse()
 	if c.Seed == 0 {
@@ -58,7 +57,7 @@ func run(ctx context.Context) error {
 		if err := os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint); err != nil {
 			return err
 		}
-		name, c.MaxTransaction = "DynamoDB Local", 10
+		name = "DynamoDB Local"
 	case *engine != "":
 		return fmt.Errorf("unknown engine %q", *engine)
 	case workload.Named():

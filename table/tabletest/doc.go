@@ -140,13 +140,15 @@
 //
 // # Caveats
 //
-// A local engine is not AWS. It is consistent at once, also its indexes,
-// deletes no expired items, and counts capacity in its own way. Do not rely on
+// A local engine is not AWS. It is consistent at once, also its indexes, and counts
+// capacity in its own way. It keeps expired items for ever, as the pinned dynoxide does, or
+// deletes them within seconds by the time of day, as DynamoDB Local does. Do not rely on
 // the behavior of one engine, such as the order of index items with equal keys
 // or the wording of errors.
 //
-// DynamoDB Local takes at most ten items in a transaction in its older builds,
-// and needs -sharedDb if clients differ in region or credentials.
+// DynamoDB Local needs -sharedDb if clients differ in region or credentials. New fails on an
+// engine that cannot have what the schema says, such as a vector index: see
+// [schema.ErrUnsupported].
 //
 // A scan with segments skips items of the pinned dynoxide if the item at its position was
 // deleted since. So a job that deletes or moves items can leave some, and finds them when

@@ -70,8 +70,7 @@ func (w *worker) batchGet() operation {
 }
 
 func (w *worker) transactGet() operation {
-	ks := w.manyKeys(min(20, w.MaxTransaction))
-	ks = ks[:min(len(ks), w.MaxTransaction)]
+	ks := w.manyKeys(20)
 	return w.many("TransactGet", ks, func(ctx context.Context) (map[keys.Key]doc, error) {
 		return table.TransactGet[doc](ctx, w.table, ks)
 	})

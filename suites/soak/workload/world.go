@@ -28,8 +28,8 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// Config says how much is to be done. The zero value of Workers,
-// MaxTransaction and Duration means a default.
+// Config says how much is to be done. The zero value of Workers and Duration means a
+// default.
 type Config struct {
 	// Seed is what operations and faults are drawn from.
 	Seed uint64
@@ -41,9 +41,6 @@ type Config struct {
 	// Duration is the time for all phases together where Ops is zero; 20 seconds
 	// by default.
 	Duration time.Duration
-	// MaxTransaction is how many items the engine takes in a transaction; 100 by
-	// default.
-	MaxTransaction int
 	// Patience is how long the consumers of the stream may take after the last write;
 	// 30 seconds by default.
 	Patience time.Duration
@@ -52,7 +49,6 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Workers = cmp.Or(c.Workers, 4)
 	c.Duration = cmp.Or(c.Duration, 20*time.Second)
-	c.MaxTransaction = cmp.Or(c.MaxTransaction, 100)
 	c.Patience = cmp.Or(c.Patience, 30*time.Second)
 	return c
 }

@@ -138,7 +138,7 @@ func (w *worker) one() operation {
 func (w *worker) transact() operation {
 	n := 1 + w.r.IntN(5)
 	if w.r.IntN(8) == 0 {
-		n = 1 + w.r.IntN(w.MaxTransaction)
+		n = 1 + w.r.IntN(100)
 	}
 	var ops []table.Op
 	s := operation{name: "Transact", after: state{}}
