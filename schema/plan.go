@@ -112,7 +112,7 @@ func (m missingTable) Unwrap() []error { return []error{ErrMismatch, m.reported}
 
 // mismatch returns the error that lists the differences, nil if there are none.
 func mismatch(name string, all []difference) error {
-	var err error = ErrMismatch
+	err := ErrMismatch
 	if !slices.ContainsFunc(all, difference.open) {
 		err = errUnsupported
 	}

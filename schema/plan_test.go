@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -585,8 +586,11 @@ func TestEnsureFromAnySchemaToAny(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	outcomes := map[string]int{}
-	for range 60 {
+	outcomes, rounds := map[string]int{}, 60
+	if os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") != "" {
+		rounds = 10 // DynamoDB Local takes 20 seconds to add an index
+	}
+	for range rounds {
 		faults := &tabletest.Faults{}
 		client := tabletest.Client(t, faults.Install)
 		before := tabletest.NewWith(t, client, randomSchema(r, "Notes"), nil).Schema()
@@ -624,7 +628,7 @@ func TestEnsureFromAnySchemaToAny(t *testing.T) {
 		}
 		must(t, kept.Verify(t.Context(), client))
 	}
-	if outcomes["refused"] == 0 || outcomes["changed"] == 0 {
+	if rounds == 60 && (outcomes["refused"] == 0 || outcomes["changed"] == 0) {
 		t.Errorf("outcomes %v", outcomes)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/smithy-go"
-
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
@@ -81,7 +79,11 @@ func (r Reader) fail(op string, err error) error {
 	if r.Router != nil {
 		name = r.Router.schema.Name
 	}
-	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "UnknownOperationException" {
+	type coded interface {
+		error
+		ErrorCode() string
+	}
+	if api, ok := errors.AsType[coded](err); ok && api.ErrorCode() == "UnknownOperationException" {
 		err = fmt.Errorf("%w: %w", schema.ErrUnsupported, err)
 	}
 	return &table.Error{Op: "stream " + op, Name: r.Name, Table: name, Err: err}

@@ -376,6 +376,15 @@ func TestReaderDoesNotTrustEmptyResponses(t *testing.T) {
 	})
 }
 
+// An engine without streams is named as the cause.
+func TestReaderOfAnEngineWithoutStreams(t *testing.T) {
+	t.Parallel()
+	w, faults := faultyWorld(t)
+	faults.Always("ListStreams", tabletest.Status(http.StatusBadRequest, "UnknownOperationException", "Injected."))
+	var l log
+	expect.Err(t, w.notesReader(t, &l, nil).Run(t.Context()), schema.ErrUnsupported)
+}
+
 // TestReaderHandlerEndsItsGoroutine lets a handler do what a failed test does.
 func TestReaderHandlerEndsItsGoroutine(t *testing.T) {
 	t.Parallel()

@@ -406,3 +406,15 @@ func TestRepeatable(t *testing.T) {
 		t.Error("no update is not repeatable")
 	}
 }
+
+// An engine for tests can lack an operation.
+func TestUnsupportedOperation(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newTable(t, appCore())
+	faults.Always("TransactWriteItems", tabletest.Status(http.StatusBadRequest, "UnknownOperationException", "Injected."))
+	err := tbl.Transact(t.Context(), table.Put(user, nil))
+	expect.Err(t, err, schema.ErrUnsupported)
+	if errors.Is(err, table.ErrOutcomeUnknown) || table.Classify(err) != table.Unclassified {
+		t.Errorf("%v is %v", err, table.Classify(err))
+	}
+}

@@ -45,9 +45,10 @@ func StartDynamoDBLocal(ctx context.Context) (endpoint string, stop func() error
 		Args: func(port string) []string {
 			return []string{
 				"-Xmx2g",
+				"-Duser.dir=" + dir, // where it writes a file, whatever it is told
 				"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
 				"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
-				"-inMemory", "-sharedDb", "-port", port,
+				"-inMemory", "-sharedDb", "-disableTelemetry", "-port", port,
 			}
 		},
 		Timeout: localStartTimeout,
