@@ -69,6 +69,11 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 	if err != nil && limited.Err() == nil && !errors.Is(err, schema.ErrMismatch) && !errors.Is(err, schema.ErrUnsupported) {
 		return p.advise(limited, err, changing)
 	}
+	if errors.Is(err, schema.ErrUnsupported) {
+		p.printOmitted(unsupported(err))
+		out.OK, out.Changes = true, []schema.Change{}
+		return p.printPlanned(out, *asJSON)
+	}
 	// What is left after a wait that was too short is the result, too.
 	if out, err = p.makePlan(ctx, spec, live); err != nil {
 		return err

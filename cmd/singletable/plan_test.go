@@ -97,6 +97,22 @@ func TestEnsureCreatesATable(t *testing.T) {
 	}
 }
 
+// An engine for tests gets what it can have.
+func TestEnsureWithoutBackups(t *testing.T) {
+	t.Parallel()
+	spec := unmade(t, appCore())
+	spec.PointInTimeRecovery = true
+	got := run(t, nil, encode(t, spec), "ensure", "-")
+	if got.code != exitYes || !strings.Contains(got.stdout, " is as the schema says.\n") ||
+		!strings.Contains(got.stderr, "left out: PointInTimeRecovery: is off, the schema wants it on (this engine cannot)\n") {
+		t.Errorf("ensure: %+v", got)
+	}
+	spec.PointInTimeRecovery = false
+	if got := run(t, nil, encode(t, spec), "verify", "-"); got.code != exitYes {
+		t.Errorf("verify after: %+v", got)
+	}
+}
+
 // unmade returns the schema of a table that is missing. A table of its name is dropped at
 // the end of the test.
 func unmade(t *testing.T, spec schema.Table) schema.Table {
