@@ -153,9 +153,7 @@ func (i *inspector) missingIndex(d difference, x types.GlobalSecondaryIndex, n i
 	d.kind = byEnsure
 	d.Action, d.WriteUnits = additionText(i.have)
 	d.Action, d.beyond = underQuota(n, d.Action), n > defaultGlobalIndexes
-	declared := slices.IndexFunc(i.schema.Indexes, func(s Index) bool { return s.Name == d.index })
-	d.update, d.recent = true, i.schema.Indexes[declared].several()
-	d.request = i.updateTable(&dynamodb.UpdateTableInput{
+	d.update, d.request = true, i.updateTable(&dynamodb.UpdateTableInput{
 		AttributeDefinitions: attributes,
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
 			IndexName: x.IndexName, KeySchema: x.KeySchema, Projection: x.Projection,

@@ -213,7 +213,7 @@ func (e *ensuring) send(ctx context.Context, d difference) error {
 		e.cannot[d.Difference] = true
 		return nil
 	}
-	if d.missing != nil && d.recent && !e.plain && !d.passes(err) && e.forTests(ctx) {
+	if d.missing != nil && e.schema.recent() && !e.plain && !d.passes(err) && e.forTests(ctx) {
 		e.plain = true // each of the indexes is tried by itself, once there is a table
 		return nil
 	}
@@ -222,7 +222,7 @@ func (e *ensuring) send(ctx context.Context, d difference) error {
 	if d.passes(err) || d.missing == nil && (before == nil || d.passes(before)) {
 		return nil
 	}
-	if d.missing == nil && d.recent && e.forTests(ctx) {
+	if d.missing == nil && e.forTests(ctx) {
 		e.cannot[d.Difference] = true
 		return nil
 	}

@@ -178,9 +178,6 @@ type difference struct {
 	// update means that the request is an UpdateTable, of which DynamoDB accepts
 	// one at a time.
 	update bool
-	// recent means that the request is about indexes of a kind that many engines for tests
-	// do not have.
-	recent bool
 }
 
 // kind says who resolves a difference.
@@ -250,7 +247,7 @@ func (i *inspector) look(ctx context.Context) ([]difference, error) {
 		i.have, i.ttl, i.recovery = nil, false, false
 		return []difference{{
 			Change:  Change{Difference: "the table does not exist", Action: underQuota(len(i.want.GlobalSecondaryIndexes), "create it")},
-			missing: err, request: i.create, recent: i.schema.recent(),
+			missing: err, request: i.create,
 		}}, nil
 	}
 	if err != nil {

@@ -100,17 +100,26 @@ func lacking(t *testing.T, err error, lacks string) {
 	equal(t, "problems", e.Problems, []string{lacks})
 }
 
-// An engine that accepts a setting and ignores it does not have it.
+// An engine does not have a setting that it accepts and ignores, and one that it refuses.
 func TestIgnoredSettings(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		spec := schema.Table{Name: "Notes", DeletionProtection: true}
-		client, faults := faulty(noTTL)
-		faults.Always("DescribeTable", liveTable(t, map[string]any{}))
-		faults.Always("UpdateTable", canned(http.StatusOK, "", "{}"))
-		faults.Always("DescribeContinuousBackups", canned(http.StatusBadRequest, "UnknownOperationException", `{"message":"Injected."}`))
-		lacking(t, spec.Ensure(t.Context(), client), "DeletionProtection: is off, the schema wants it on (this engine cannot)")
-		faults.Always("DescribeContinuousBackups", denied)
-		expect.Err(t, spec.Ensure(t.Context(), client), schema.ErrMismatch)
-	})
+	for name, update := range map[string]tabletest.Fault{
+		"ignored": canned(http.StatusOK, "", "{}"), "refused": canned(http.StatusBadRequest, "ValidationException", `{"message":"Injected."}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				spec := schema.Table{Name: "Notes", DeletionProtection: true}
+				client, faults := faulty(noTTL)
+				faults.Always("DescribeTable", liveTable(t, map[string]any{}))
+				faults.Always("UpdateTable", update)
+				faults.Always("DescribeContinuousBackups", canned(http.StatusBadRequest, "UnknownOperationException", `{"message":"Injected."}`))
+				lacking(t, spec.Ensure(t.Context(), client), "DeletionProtection: is off, the schema wants it on (this engine cannot)")
+				// DynamoDB knows backups, and a role may not be allowed to see them.
+				faults.Always("DescribeContinuousBackups", denied)
+				err := spec.Ensure(t.Context(), client)
+				equal(t, "unsupported by DynamoDB", err == nil || errors.Is(err, schema.ErrUnsupported), false)
+			})
+		})
+	}
 }

@@ -184,8 +184,7 @@ func (i *inspector) missingVectorIndex(d difference, x types.VectorIndex) differ
 		return d
 	}
 	d.kind, d.Action = byEnsure, vectorAddition(i.have)
-	d.update, d.recent = true, true
-	d.request = i.updateTable(&dynamodb.UpdateTableInput{
+	d.update, d.request = true, i.updateTable(&dynamodb.UpdateTableInput{
 		AttributeDefinitions: attributes,
 		VectorIndexUpdates: []types.VectorIndexUpdate{{Create: &types.CreateVectorIndexAction{
 			IndexName: x.IndexName, VectorAttribute: x.VectorAttribute, Dimensions: x.Dimensions, DistanceFunction: x.DistanceFunction,
