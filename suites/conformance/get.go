@@ -77,10 +77,10 @@ func getRenamed(t *testing.T, h Harness) {
 		PK: "hash", SK: "range", TTL: "ttl", Type: "_t", // The first two are reserved in expressions.
 		Indexes: []schema.Index{{Name: "inverted", PK: "range", SK: "hash"}},
 	})
-	must(t, tbl.Do(t.Context(), table.Create(user, table.Item{"_t": str("user"), "ttl": num("4102444800"), "n": num("7")})))
+	must(t, tbl.Do(t.Context(), table.Create(user, table.Item{"_t": str("user"), "ttl": num("4133980800"), "n": num("7")})))
 	got := expect.Value(table.Get[table.Item](t.Context(), tbl.OfType("user"), user))(t)
 	if diff := diffItems(table.Item{
-		"hash": str(string(user.PK)), "range": str("PROFILE"), "_t": str("user"), "ttl": num("4102444800"), "n": num("7"),
+		"hash": str(string(user.PK)), "range": str("PROFILE"), "_t": str("user"), "ttl": num("4133980800"), "n": num("7"),
 	}, got); diff != "" {
 		t.Error(diff)
 	}
