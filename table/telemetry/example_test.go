@@ -27,12 +27,12 @@ func register(ctx context.Context, tbl *table.Table, user string) error {
 
 func list(ctx context.Context, tbl *table.Table, user string) error {
 	ctx = telemetry.WithPattern(ctx, "list transactions")
-	_, err := table.QueryPage[table.Item](ctx, tbl, table.Query{PK: keys.User.PK(user)})
+	_, err := table.QueryPage[table.Item](ctx, tbl, table.Query{PK: keys.User.PK(user), Range: keys.Tx.All()})
 	return err
 }
 
-// exampleTable returns an observed table on a local engine, and a function that
-// removes it.
+// exampleTable returns an observed table on a local engine, with a transaction for each of
+// three users, and a function that removes it.
 func exampleTable(observe func(context.Context, table.Event)) (tbl *table.Table, drop func()) {
 	ctx := context.Background()
 	engine, err := tabletest.Start(ctx, nil)
@@ -42,6 +42,16 @@ func exampleTable(observe func(context.Context, table.Event)) (tbl *table.Table,
 	client, spec := engine.Client(), schema.Table{Name: "Example-" + rand.Text()}
 	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
+	}
+	unobserved, err := table.New(client, spec, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, user := range []string{"ana", "bob", "cem"} {
+		key := keys.Key{PK: keys.User.PK(user), SK: keys.Tx.SK(keys.Str("1"))}
+		if err := unobserved.Do(ctx, table.Put(key, nil)); err != nil {
+			log.Fatal(err)
+		}
 	}
 	tbl, err = table.New(client, spec, &table.Options{Observe: observe})
 	if err != nil {
