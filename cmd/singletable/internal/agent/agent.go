@@ -12,6 +12,7 @@
 //	cursor.go     where a list goes on
 //	plain.go      items as JSON
 //	tools.go      the tools, and what they are given
+//	key.go        keys, made of arguments
 //	read.go       what they do
 //	page.go       a list, page by page
 //	exchange.go   requests that wait for their responses
@@ -103,10 +104,16 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	partitions := make([]string, len(o.Partitions))
+	for i, text := range o.Partitions {
+		if partitions[i], err = keyText(spec.PKType, "-partition", text); err != nil {
+			return nil, err
+		}
+	}
 	s := &server{
 		model: tablemodel.Model{Table: spec}, table: t, call: o.Call, log: o.Log, patience: cmp.Or(o.Patience, 30*time.Second),
 		turn: make(chan struct{}, 1), left: o.Session, cursors: cursors{},
-		scope: scope{typeName: spec.Type, partitions: o.Partitions, hidden: o.Hidden},
+		scope: scope{typeName: spec.Type, partitions: partitions, hidden: o.Hidden},
 	}
 	if slices.Contains(o.Hidden, "") || slices.Contains(o.Partitions, "") {
 		return nil, errors.New("the name of a hidden attribute, or a partition, is empty")

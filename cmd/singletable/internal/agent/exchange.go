@@ -35,8 +35,8 @@ func newExchange(out io.Writer) *exchange {
 	return &exchange{out: out, pending: map[jsonrpc.ID]*messageBatch{}, responded: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
-// begin notes a message that the client has sent. It returns false for a request of a batch whose
-// id is in use.
+// begin notes a message that the client has sent. It returns false for a request whose id is in
+// use.
 func (e *exchange) begin(text []byte, of *messageBatch) bool {
 	message, _ := jsonrpc.DecodeMessage(text)
 	request, ok := message.(*jsonrpc.Request)
@@ -46,7 +46,7 @@ func (e *exchange) begin(text []byte, of *messageBatch) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, used := e.pending[request.ID]; used {
-		return of == nil // The SDK replies.
+		return false
 	}
 	e.pending[request.ID] = of
 	if of != nil {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -219,21 +220,63 @@ func TestIndexesWithoutTypeOrExpiry(t *testing.T) {
 	}
 }
 
-// A binary key is no text: a table with one is listed by its indexes.
-func TestBinaryKeysOfTheTable(t *testing.T) {
+// A binary key is base64 in an argument, and a number any text that DynamoDB takes for it.
+func TestKeysThatAreNoTexts(t *testing.T) {
 	t.Parallel()
-	for indexes, want := range map[int][]string{0: {"describe_table", "explain_key"}, 1: {"describe_table", "explain_key", "list_items"}} {
-		o, _ := tenants(t, nil)
-		o.Model.SimpleKey, o.Model.PK, o.Model.SK, o.Model.PKType = true, "bytes", "", types.ScalarAttributeTypeB
-		o.Model.Indexes = o.Model.Indexes[:indexes]
-		o.Model.Entities = []tablemodel.Entity{{Type: "ORDER", Items: []tablemodel.Pattern{{PK: "{1}"}}}}
-		s := connect(t, o)
-		if names := s.names(t); !slices.Equal(names, want) {
-			t.Errorf("%q, want %q", names, want)
+	tbl := tabletest.New(t, schema.Table{
+		Name: "Bytes", PK: "id", SK: "at", PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeN,
+		Indexes: []schema.Index{{Name: "prices", PK: "price", PKType: types.ScalarAttributeTypeN, SK: "b", SKType: types.ScalarAttributeTypeB}},
+	}, nil)
+	item := table.Item{
+		"entityType": &types.AttributeValueMemberS{Value: "Blob"},
+		"id":         &types.AttributeValueMemberB{Value: []byte{1, '#', 0xff}}, "at": &types.AttributeValueMemberN{Value: "1.5"},
+		"price": &types.AttributeValueMemberN{Value: "-0.25"}, "b": &types.AttributeValueMemberB{Value: []byte{0xfe}},
+	}
+	ok(t, tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item)))
+	o := agent.Options{
+		Client: tabletest.Client(t), Call: large, Session: large, Model: tablemodel.Model{Table: tbl.Schema(), Entities: []tablemodel.Entity{
+			{Type: "Blob", Items: []tablemodel.Pattern{{PK: "{id}", SK: "{at}", Indexes: map[string]tablemodel.Pattern{"prices": {PK: "{price}", SK: "{b}"}}}}},
+		}},
+	}
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		partition string
+		found     bool
+	}{
+		{"get_Blob_by_id_at", map[string]any{"id": "ASP/", "at": "1.5"}, "", true},
+		{"get_Blob_by_id_at", map[string]any{"id": "ASP/", "at": json.RawMessage("15e-1")}, "ASP/", true},
+		{"get_Blob_by_id_at", map[string]any{"id": "ASP/", "at": "+01.50"}, "", true},
+		{"get_Blob_by_id_at", map[string]any{"id": "ASP/", "at": 1.5}, "AQ==", false},
+		{"get_item", map[string]any{"pk": "ASP/", "sk": 1.5}, "", true},
+		{"list_items", map[string]any{"pk": "ASP/"}, "ASP/", true},
+		{"list_items", map[string]any{"index": "prices", "pk": "-.25"}, "", true},
+		{"list_Blob_by_id", map[string]any{"id": "ASP/"}, "", true},
+		{"list_Blob_by_price_in_prices", map[string]any{"price": -0.25}, "", true},
+	} {
+		o.Partitions = nil
+		if c.partition != "" {
+			o.Partitions = []string{c.partition}
 		}
-		if got := s.call(t, "list_items", map[string]any{"pk": "STATUS#open"}); !got.failed {
-			t.Error(got.text)
+		if got := connect(t, o).call(t, c.tool, c.arguments); got.failed || (len(got.StoredData) == 1) != c.found {
+			t.Errorf("%s %v: %s", c.tool, c.arguments, got.text)
 		}
+	}
+	o.Partitions = nil
+	s := connect(t, o)
+	for tool, arguments := range map[string]map[string]any{
+		"get_Blob_by_id_at": {"id": "ASP", "at": "1"}, "get_item": {"pk": "ASP", "sk": "1"}, "list_items": {"pk": "ASP"}, "explain_key": {"pk": "ASP"},
+	} {
+		if got := s.call(t, tool, arguments); !got.failed || !strings.Contains(got.text, "it is binary, and not base64") {
+			t.Errorf("%s: %s", tool, got.text)
+		}
+	}
+	if got := s.call(t, "explain_key", map[string]any{"pk": "ASP/", "sk": "1.50"}); fmt.Sprint(got.Description["entities"]) != "[Blob]" || !strings.Contains(got.text, "ASP/") {
+		t.Error(got.text)
+	}
+	o.Partitions = []string{"ASP"}
+	if _, err := agent.New(o); err == nil || !strings.Contains(err.Error(), "-partition: it is binary") {
+		t.Error(err)
 	}
 }
 
@@ -435,12 +478,17 @@ func TestBounds(t *testing.T) {
 	}{
 		{tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "ORDER#{n:2}"}, "5", "9", 5},
 		{tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "ORDER#{n:2}"}, "x", "", -1},
+		{tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "ORDER#{n:2}"}, "+5.0", "9e0", 5},
 		{tablemodel.Pattern{PK: "TENANT#{tenant}", SK: "ORDER#{n}"}, "1", "1", 10},
 		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "2024-01-02", "", 2},
 		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "2024-01-02T01:00:00+01:00", "2024-01-02T00:00:00Z", 1},
 		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time-ms}"}, "2024-01-02", "2024-01", 2},
 		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time-ms}"}, "2024-01-02T01:00:00+01:00", "2024-01-02T00:00:00Z", 1},
 		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time-ms}"}, "1704153600000", "1704153600000", 1},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "2024", "2024-01-02T0", 2},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "2024-01-02T00:00:00", "2024-01-3", 2},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "yesterday", "", -1},
+		{tablemodel.Pattern{PK: "AT#{tenant}", SK: "AT#{at:time}"}, "", "2024-13", -1},
 	} {
 		o := o
 		kind := map[bool]string{true: "BY", false: "ORDER"}[strings.HasPrefix(c.pattern.PK, "AT")]

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -19,6 +20,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -116,7 +118,9 @@ func (s *server) run(ctx context.Context, t tool, raw json.RawMessage) (result, 
 func (t tool) check(raw json.RawMessage) (arguments, error) {
 	var given map[string]any
 	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &given); err != nil {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber() // A key can have 38 digits.
+		if err := d.Decode(&given); err != nil {
 			return nil, errors.New("the arguments are no JSON object")
 		}
 	}
@@ -128,10 +132,12 @@ func (t tool) check(raw json.RawMessage) (arguments, error) {
 		}
 		in := t.inputs[i]
 		text, isText := value.(string)
-		number, isNumber := value.(float64)
-		switch {
-		case in.number && isNumber && number == math.Trunc(number) && number >= 1:
-			a[name] = strconv.Itoa(int(math.Min(number, 1e6)))
+		if number, isNumber := value.(json.Number); isNumber && !in.number {
+			text, isText = dynamojson.Number(number.String()), true // Some models write a number that a text has as one.
+		}
+		switch n, ok := count(value); {
+		case in.number && ok:
+			a[name] = strconv.Itoa(n)
 		case !in.number && isText && len(text) <= maxArgument && (in.choices == nil || slices.Contains(in.choices, text)):
 			a[name] = text
 		default:
@@ -144,6 +150,13 @@ func (t tool) check(raw json.RawMessage) (arguments, error) {
 		}
 	}
 	return a, nil
+}
+
+// count returns the value of an input that is a number.
+func count(value any) (n int, ok bool) {
+	text, _ := value.(json.Number)
+	number, err := text.Float64()
+	return int(math.Min(number, 1e6)), err == nil && number == math.Trunc(number) && number >= 1
 }
 
 // plainError returns an error for the client. DynamoDB's own can name what is stored.
@@ -185,12 +198,16 @@ var errArgument = errors.New("invalid argument")
 func unitsOf(bytes int) float64 { return math.Max(1, math.Ceil(float64(bytes)/4096)) / 2 }
 
 func (s *server) getItem(ctx context.Context, a arguments) (result, error) {
-	return s.get(ctx, keys.Key{PK: keys.PK(a["pk"]), SK: keys.SK(a["sk"])}, asked{})
+	key, err := s.storedKey("", a)
+	if err != nil {
+		return result{}, err
+	}
+	return s.get(ctx, key, asked{})
 }
 
 // getBy reads the item of a pattern.
 func (s *server) getBy(ctx context.Context, of asked, a arguments) (result, error) {
-	key, err := keyOf(of.pattern, a)
+	key, err := s.keyOf(of, a)
 	if err != nil {
 		return result{}, err
 	}
@@ -213,31 +230,6 @@ func (s *server) has(of asked, item table.Item) bool {
 		return ok
 	}
 	return kind == of.entity && (len(s.scope.hidden) == 0 || madeBy(of.pattern, item, s.table.KeyOf(of.index, item)))
-}
-
-// keyOf makes a key of the attributes of its pattern. A time is a text, or the number of the
-// attribute.
-func keyOf(p tablemodel.Pattern, a arguments) (keys.Key, error) {
-	item := table.Item{}
-	for segment := range strings.SplitSeq(p.PK+"#"+p.SK, "#") {
-		name, form, is := attribute(segment)
-		if !is {
-			continue
-		}
-		text := a[argumentOf(name)]
-		if at, err := time.Parse(time.RFC3339, text); err == nil && form == "time-ms" {
-			text = strconv.FormatInt(at.UnixMilli(), 10)
-		}
-		item[name] = &types.AttributeValueMemberS{Value: text}
-		if form != "" && (form != "time" || isNumber(text)) {
-			item[name] = &types.AttributeValueMemberN{Value: text}
-		}
-	}
-	all, err := tablemodel.Entity{Items: []tablemodel.Pattern{p}}.Keys(item)
-	if err != nil {
-		return keys.Key{}, fmt.Errorf("%w: the key cannot be made of the attributes; a time is as in 2024-01-15T10:05:00Z", errArgument)
-	}
-	return all[0], nil
 }
 
 // get reads an item. One that is out of the scope is as one that is missing.
@@ -286,14 +278,14 @@ func (of asked) begin() (prefix, segment string) {
 }
 
 func (s *server) list(ctx context.Context, of asked, a arguments) (result, error) {
-	key, err := keyOf(tablemodel.Pattern{PK: of.pattern.PK}, a)
+	key, err := s.keyOf(asked{index: of.index, pattern: tablemodel.Pattern{PK: of.pattern.PK}}, a)
 	if err != nil {
 		return result{}, err
 	}
 	prefix, segment := of.begin()
 	q := table.Query{Index: of.index, PK: key.PK, Range: keys.Range{Prefix: keys.SK(prefix)}}
-	from, err := bound(segment, a["from"])
-	to, errTo := bound(segment, a["to"])
+	from, err := s.bound(segment, "from", a)
+	to, errTo := s.bound(segment, "to", a)
 	if err = cmp.Or(err, errTo); err != nil {
 		return result{}, err
 	}
@@ -303,27 +295,13 @@ func (s *server) list(ctx context.Context, of asked, a arguments) (result, error
 	return s.page(ctx, of, q, a)
 }
 
-// bound returns a bound of a segment as it is in a key. It is of one segment: one that went on
-// in the next would tell where that begins. A text can be the beginning of one, and so can a
-// time.
-func bound(segment, text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	name, form, _ := attribute(segment)
-	key, err := keyOf(tablemodel.Pattern{PK: segment}, arguments{argumentOf(name): text})
-	switch {
-	case err == nil:
-		return string(key.PK), nil
-	case form == "" || strings.HasPrefix(form, "time"):
-		return keys.Str(text).String(), nil
-	}
-	return "", fmt.Errorf("%w from or to: is no whole number", errArgument)
-}
-
 func (s *server) listItems(ctx context.Context, a arguments) (result, error) {
+	key, err := s.storedKey(a["index"], a)
+	if err != nil {
+		return result{}, err
+	}
 	return s.page(ctx, asked{}, table.Query{
-		Index: a["index"], PK: keys.PK(a["pk"]), Range: keys.Range{Prefix: keys.SK(a["sk_begins_with"])},
+		Index: a["index"], PK: key.PK, Range: keys.Range{Prefix: keys.SK(a["sk_begins_with"])},
 	}, a)
 }
 
@@ -355,35 +333,50 @@ func (s *server) describe(context.Context, arguments) (result, error) {
 }
 
 func (s *server) explain(_ context.Context, a arguments) (result, error) {
-	var parts []map[string]any
-	for _, name := range []string{"pk", "sk"} {
-		if a[name] == "" {
-			continue
-		}
-		var all []map[string]any
-		for _, stored := range strings.Split(a[name], "#") {
-			one := map[string]any{"stored": stored}
-			if texts, err := keys.Parse(stored); err == nil && len(texts) == 1 {
-				one["text"] = texts[0]
-				if at, err := texts.Time(0); err == nil {
-					one["time"] = at.UTC().Format(time.RFC3339Nano)
-				}
-			}
-			all = append(all, one)
-		}
-		parts = append(parts, map[string]any{"part": name, "segments": all})
+	key, err := s.storedKey("", a)
+	if err != nil {
+		return result{}, err
 	}
-	return result{Description: map[string]any{"key": parts, "entities": s.entitiesOf(a["pk"], a["sk"])}}, nil
+	var parts []map[string]any
+	place := s.typesIn("")
+	for _, part := range []struct {
+		name, text string
+		kind       types.ScalarAttributeType
+	}{{"pk", string(key.PK), place.pk}, {"sk", string(key.SK), place.sk}} {
+		switch {
+		case part.text == "":
+		case part.kind == types.ScalarAttributeTypeB: // which has no segments
+			parts = append(parts, map[string]any{"part": part.name, "binary": []byte(part.text)})
+		default:
+			parts = append(parts, map[string]any{"part": part.name, "segments": segmentsOf(part.text)})
+		}
+	}
+	return result{Description: map[string]any{"key": parts, "entities": s.entitiesOf(key)}}, nil
+}
+
+// segmentsOf returns the segments of a key, with the text and the time that each holds.
+func segmentsOf(key string) (all []map[string]any) {
+	for stored := range strings.SplitSeq(key, "#") {
+		one := map[string]any{"stored": stored}
+		if texts, err := keys.Parse(stored); err == nil && len(texts) == 1 {
+			one["text"] = texts[0]
+			if at, err := texts.Time(0); err == nil {
+				one["time"] = at.UTC().Format(time.RFC3339Nano)
+			}
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // entitiesOf returns the entities in the scope that have keys like this one.
-func (s *server) entitiesOf(pk, sk string) []string {
-	names := []string{}
+func (s *server) entitiesOf(key keys.Key) []string {
+	names, place := []string{}, s.typesIn("")
 	for _, e := range s.model.Entities {
 		one := tablemodel.Model{Table: s.model.Table, Entities: []tablemodel.Entity{e}}
-		item := table.Item{s.scope.typeName: &types.AttributeValueMemberS{Value: e.Type}, s.model.PK: &types.AttributeValueMemberS{Value: pk}}
-		if sk != "" {
-			item[s.model.SK] = &types.AttributeValueMemberS{Value: sk}
+		item := table.Item{s.scope.typeName: &types.AttributeValueMemberS{Value: e.Type}, s.model.PK: valueOf(place.pk, string(key.PK))}
+		if key.SK != "" && !s.model.SimpleKey {
+			item[s.model.SK] = valueOf(place.sk, string(key.SK))
 		}
 		if _, _, ok := one.Find(item); ok {
 			names = append(names, e.Type)

@@ -32,7 +32,7 @@ func (s scope) admits(item table.Item, key keys.Key) (entity string, ok bool) {
 // admitsPartition reports whether a partition of the table is in the scope.
 func (s scope) admitsPartition(pk keys.PK) bool {
 	return len(s.partitions) == 0 || slices.ContainsFunc(s.partitions, func(p string) bool {
-		return string(pk) == p || strings.HasPrefix(string(pk), p+"#")
+		return string(pk) == p || s.model.PKType == types.ScalarAttributeTypeS && strings.HasPrefix(string(pk), p+"#")
 	})
 }
 
@@ -86,7 +86,7 @@ func (s scope) patternsOf(item table.Item, place string) (all []tablemodel.Patte
 // makes reports whether a pattern of visible attributes makes the key that an item has.
 func (s scope) makes(pattern string, item table.Item, attribute string) bool {
 	key := made(pattern, item)
-	return key != "" && !s.hides(pattern) && key == keyText(item[attribute])
+	return key != "" && !s.hides(pattern) && key == textOf(item[attribute])
 }
 
 // madeBy reports whether a key of an item is made by a pattern.
@@ -106,7 +106,7 @@ func made(pattern string, item table.Item) string {
 	return string(all[0].PK)
 }
 
-func keyText(value types.AttributeValue) string {
+func textOf(value types.AttributeValue) string {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
 		return v.Value

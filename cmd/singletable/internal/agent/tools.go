@@ -72,8 +72,8 @@ func (s *server) tools() []tool {
 	all := []tool{
 		{"describe_table", "Lists the entities of the table with the patterns of their keys, the indexes, and what a call may read. It reads nothing.", nil, s.describe},
 		{"explain_key", "Takes a key apart: its segments, the times in it, and which entities have such keys. It reads nothing.", []input{
-			{name: "pk", does: "partition key, as it is stored", required: true},
-			{name: "sk", does: "sort key, as it is stored"},
+			{name: "pk", does: "partition key, " + asStored, required: true},
+			{name: "sk", does: "sort key, " + asStored},
 		}, s.explain},
 	}
 	// A key that is asked for as it is stored would tell whether a guess of a hidden attribute
@@ -99,30 +99,28 @@ func (s *server) tools() []tool {
 }
 
 // keyTools are the tools for keys as they are stored.
-func (s *server) keyTools() (all []tool) {
-	inputs := []input{{name: "pk", does: "partition key, as it is stored", required: true}}
-	places := slices.Sorted(maps.Keys(s.places()))
-	if slices.Contains(places, "") {
-		one := inputs
-		if !s.model.SimpleKey {
-			one = append(one, input{name: "sk", does: "sort key, as it is stored", required: true})
-		}
-		all = append(all, tool{"get_item", "Reads one item by its key in the table.", one, s.getItem})
+func (s *server) keyTools() []tool {
+	inputs := []input{{name: "pk", does: "partition key, " + asStored, required: true}}
+	one := inputs
+	if !s.model.SimpleKey {
+		one = append(one, input{name: "sk", does: "sort key, " + asStored, required: true})
 	}
-	if indexes := slices.DeleteFunc(slices.Clone(places), func(name string) bool { return name == "" }); len(indexes) > 0 {
-		inputs = append(inputs, input{
-			name: "index", does: "name of the index; the table itself by default", choices: indexes, required: len(indexes) == len(places),
-		})
+	indexes := slices.DeleteFunc(slices.Sorted(maps.Keys(s.places())), func(name string) bool { return name == "" })
+	if len(indexes) > 0 {
+		inputs = append(inputs, input{name: "index", does: "name of the index; the table itself by default", choices: indexes})
 	}
-	if len(places) > 0 {
-		inputs = append(inputs, input{name: "sk_begins_with", does: "how the sort keys begin, if they are texts"})
-		all = append(all, tool{
+	inputs = append(inputs, input{name: "sk_begins_with", does: "how the sort keys begin, if they are texts"})
+	return []tool{
+		{"get_item", "Reads one item by its key in the table.", one, s.getItem},
+		{
 			"list_items", "Reads the items of one partition of the table or an index, in the order of their sort keys.",
 			append(inputs, pageInputs...), s.listItems,
-		})
+		},
 	}
-	return all
 }
+
+// asStored says how a key is written.
+const asStored = "as it is stored; base64 if it is binary"
 
 var pageInputs = []input{
 	{name: "newest_first", does: "the greatest sort key first", choices: []string{"true", "false"}},
@@ -130,17 +128,10 @@ var pageInputs = []input{
 	{name: "cursor", does: "the next of an earlier page of the same list"},
 }
 
-// places returns where lists are read: the table under "", and indexes by their names, with
-// the type of the sort key. An index without the type and the expiry of its items cannot tell
-// what is in the scope, and binary keys are no text.
-func (s *server) places() map[string]types.ScalarAttributeType {
-	all := map[string]types.ScalarAttributeType{}
-	add := func(name string, pk, sk types.ScalarAttributeType) {
-		if pk != types.ScalarAttributeTypeB && sk != types.ScalarAttributeTypeB {
-			all[name] = sk
-		}
-	}
-	add("", s.model.PKType, s.model.SKType)
+// places returns where lists are read: the table under "", and indexes by their names. An index
+// without the type and the expiry of its items cannot tell what is in the scope.
+func (s *server) places() map[string]keyTypes {
+	all := map[string]keyTypes{"": {s.model.PKType, s.model.SKType}}
 	for _, x := range s.model.Indexes {
 		partition, sort := x.Keys()
 		held := []string{s.model.PK, s.model.SK, ""}
@@ -150,7 +141,7 @@ func (s *server) places() map[string]types.ScalarAttributeType {
 		held = append(held, x.Include...)
 		tells := x.Projection == types.ProjectionTypeAll || slices.Contains(held, s.model.Type) && slices.Contains(held, s.model.TTL)
 		if tells && x.PKs == nil {
-			add(x.Name, x.PKType, x.SKType)
+			all[x.Name] = s.typesOf(x)
 		}
 	}
 	return all
@@ -175,7 +166,7 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 			}
 		}
 		all = append(all, tool{
-			toolName("get", e.Type, names, ""), fmt.Sprintf("%s: reads the item under %s.%s", of, shown(p), proof), attributeInputs(names),
+			toolName("get", e.Type, names, ""), fmt.Sprintf("%s: reads the item under %s.%s", of, shown(p), proof), s.attributeInputs(asked{pattern: p}, names),
 			func(ctx context.Context, a arguments) (result, error) {
 				return s.getBy(ctx, asked{entity: e.Type, pattern: p}, a)
 			},
@@ -187,12 +178,12 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 	for _, index := range slices.Sorted(maps.Keys(patterns)) {
 		l := asked{entity: e.Type, index: index, pattern: patterns[index]}
 		names, sorted := placeholders(l.pattern.PK), placeholders(l.pattern.SK)
-		switch sort, ok := places[index]; {
+		switch place, ok := places[index]; {
 		case !ok, s.scope.hides(l.pattern.PK), l.pattern.SK == "", len(sorted) == 0 && index == "":
 		case len(s.scope.hidden) > 0 && slices.ContainsFunc(sorted, isNumber): // it cannot be seen that a key is of it
 		default:
-			inputs := attributeInputs(names)
-			if _, segment := l.begin(); segment != "" && sort == types.ScalarAttributeTypeS && !s.scope.hides(segment) {
+			inputs := s.attributeInputs(l, names)
+			if _, segment := l.begin(); segment != "" && place.sk == types.ScalarAttributeTypeS && !s.scope.hides(segment) {
 				first, _, _ := attribute(segment)
 				inputs = append(inputs,
 					input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
@@ -212,9 +203,14 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 	return all
 }
 
-func attributeInputs(names []string) (all []input) {
+func (s *server) attributeInputs(of asked, names []string) (all []input) {
+	kinds := s.kindsIn(of)
 	for _, name := range names {
-		all = append(all, input{name: argumentOf(name), does: "attribute of the key", required: true})
+		does := "attribute of the key"
+		if kinds[name] == types.ScalarAttributeTypeB {
+			does += ", in base64"
+		}
+		all = append(all, input{name: argumentOf(name), does: does, required: true})
 	}
 	return all
 }

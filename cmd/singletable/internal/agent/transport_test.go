@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -42,11 +43,17 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		{"null", ""},
 		{"5", ""},
 		{"[]", ""},
-		{"[" + ping + "]", ""},
+		{"[" + ping + "]", `"id":1,"error":{"code":-32600`},
 		{"{}", ""},
 		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, ""},
 		{`{"jsonrpc":"1.0","id":7,"method":"ping"}`, `"id":7,"error":{"code":-32600`},
 		{`{"jsonrpc":"2.0","id":"a","method":5}`, `"id":"a","error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":10}`, `"id":10,"error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":9007199254740991,"method":"ping"}`, `"id":9007199254740991,"result"`},
+		{`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `"id":9007199254740993,"error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":-1e30,"method":"ping"}`, `"id":-1e30,"error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"id":1.5,"error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":12,"result":{}}`, ""},
 		{"\r\n\n \t" + ping + " \r", pong},
 	} {
 		want := c.want
@@ -65,7 +72,7 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 	}
 	ok(t, in.Close())
 	ok(t, <-ended)
-	if n := strings.Count(log.String(), "no JSON-RPC message"); n != 12 || strings.Contains(log.String(), "loaded") {
+	if n := strings.Count(log.String(), "no JSON-RPC message"); n != 11 || strings.Count(log.String(), "nothing was requested") != 1 || strings.Contains(log.String(), "loaded") {
 		t.Errorf("%d lines: %s", n, &log)
 	}
 }
@@ -101,8 +108,8 @@ func TestSessionsThatEndAtOnce(t *testing.T) {
 		"parts that are no messages":       {agreed("2025-03-26") + "[1,{}," + strings.Replace(ping, "2.0", "1.0", 1) + "," + call("1") + "]", []string{"1 p"}, 2},
 		"nothing but such a part":          {agreed("2025-03-26") + "[" + strings.Replace(ping, "2.0", "1.0", 1) + "]", []string{"p"}, 0},
 		"an empty batch":                   {agreed("2025-03-26") + "[]", nil, 1},
-		"a batch where there are none":     {agreed("2025-06-18") + "[" + ping + "]", nil, 1},
-		"a batch before the first request": {"[" + ping + "]\n" + agreed("2025-03-26"), nil, 1},
+		"a batch where there are none":     {agreed("2025-06-18") + "[" + ping + "," + note + "," + call("1") + "]", []string{"1", "p"}, 1},
+		"a batch before the first request": {"[" + note + "]\n" + agreed("2025-03-26"), nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +131,39 @@ func TestSessionsThatEndAtOnce(t *testing.T) {
 				t.Errorf("%d lines in the log: %s", n, &log)
 			}
 		})
+	}
+}
+
+// A request with the id of one that has no response yet is logged, and not answered: its response
+// would be taken for that of the other one.
+func TestRequestsWithAnIDInUse(t *testing.T) {
+	t.Parallel()
+	o, faults := tenants(t, nil)
+	second := make(chan struct{})
+	faults.Always("GetItem", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		<-second
+		return next.RoundTrip(r)
+	})
+	server, err := agent.New(o)
+	ok(t, err)
+	call := func(name string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"pk":"a","sk":"b"}}}` + "\n"
+	}
+	toServer, in := io.Pipe()
+	var out, log bytes.Buffer
+	ended := make(chan error, 1)
+	go func() {
+		ended <- server.Run(t.Context(), agent.Transport(toServer, &out, slog.New(slog.NewTextHandler(&log, nil))))
+	}()
+	for _, text := range []string{agreed("2025-06-18"), call("get_item"), call("explain_key"), "\n"} {
+		_, err := io.WriteString(in, text)
+		ok(t, err)
+	}
+	close(second)
+	ok(t, in.Close())
+	ok(t, <-ended)
+	if n := strings.Count(out.String(), `"id":1,`); n != 1 || strings.Count(log.String(), "has no response yet") != 1 {
+		t.Errorf("%d responses: %s\n%s", n, &out, &log)
 	}
 }
 
