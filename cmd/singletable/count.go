@@ -121,7 +121,7 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 	}
 	q, err := f.query(tbl.Schema(), args[1:])
 	if err != nil {
-		return itemCount{}, err
+		return itemCount{}, p.noteOmitted(*f.index, err)
 	}
 	count := tbl.Count
 	if slices.ContainsFunc(tbl.Schema().Indexes, func(x schema.Index) bool { return x.Name == q.Index && hasKey(x, tbl.Schema().TTL) }) {

@@ -193,7 +193,7 @@ func (p *program) openRaw(
 	if err != nil {
 		return nil, nil, err
 	}
-	spec, _, err := described.Schema(name, description, "", "")
+	spec, err := described.Keys(name, description)
 	if err != nil {
 		return nil, nil, err
 	}

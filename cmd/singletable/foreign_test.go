@@ -246,6 +246,25 @@ func TestForeignTables(t *testing.T) {
 
 			changed := strings.Replace(ok("", append([]string{"get", "-json"}, at...)...), `"x"`, `"y"`, 1)
 			ok(changed, "put", "-yes", name)
+			for _, index := range f.unread {
+				for _, command := range []string{"query", "count"} {
+					trouble(t, run(t, nil, "", command, "-index", index, name, key[0]), "is left out: it is index "+index+", a local one sorted by")
+				}
+				trouble(t, run(t, nil, "", "hot", "-index", index, name), "is left out: it is index "+index)
+				// Writes are checked against its keys all the same.
+				of, _ := attribute(f.local[index][1])
+				read.Item[of] = &types.AttributeValueMemberBOOL{Value: true}
+				says := fmt.Sprintf("attribute %q is a key of index %s", of, index)
+				trouble(t, run(t, nil, encode(t, read), "put", "-yes", name), says)
+				if got := run(t, nil, encode(t, jsonLine{read.Item}), "load", "-check", name); got.code != exitNo || !strings.Contains(got.stdout, says) {
+					t.Errorf("load -check: %+v", got)
+				}
+			}
+			if f.noTTL {
+				if got := run(t, nil, "", append([]string{"get"}, at...)...); !strings.Contains(got.stderr, "items that have expired are not marked, and are counted") {
+					t.Errorf("get: %s", got.stderr)
+				}
+			}
 			items := filepath.Join(t.TempDir(), "items.jsonl")
 			ok("", "dump", "-o", items, name)
 			ok("", append([]string{"delete", "-yes"}, at...)...)

@@ -115,7 +115,7 @@ func (p *program) hot(ctx context.Context, args []string) error {
 		return p.hotWrites(ctx, t.live, t.schema, *period, *asJSON)
 	}
 	if *index != "" && !slices.ContainsFunc(t.schema.Indexes, func(x schema.Index) bool { return x.Name == *index }) {
-		return noIndex(t.schema)
+		return p.noteOmitted(*index, noIndex(t.schema))
 	}
 	about, err := p.ownCount(ctx, t.live, *index, t.schema.Name)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // finding are the permissions of the commands that ask DynamoDB for the schema.
@@ -78,18 +77,10 @@ func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile stri
 	if err != nil {
 		return schema.Table{}, p.advise(ctx, ofTable(name, err), finding)
 	}
+	p.omitted = found.Omitted
 	p.printOmitted(found.Omitted)
 	spec := layout(found.Schema)
 	return spec, validDescription(spec)
-}
-
-// modelOf is schemaOf with the entities that a file has.
-func (p *program) modelOf(ctx context.Context, live live, name, schemaFile string) (tablemodel.Model, error) {
-	if schemaFile != "" {
-		return p.readModel(schemaFile, name)
-	}
-	spec, err := p.schemaOf(ctx, live, name, "")
-	return tablemodel.Model{Table: spec}, err
 }
 
 // layout returns what reads and writes of items need of a schema: not the settings of

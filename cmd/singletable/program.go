@@ -44,6 +44,7 @@ type program struct {
 	zone           *time.Location
 	patience       time.Duration // with an endpoint
 	region         string        // once it is connected
+	omitted        []string      // what the live table has and its schema cannot say
 	// described, if set, is given what -h would print. A command parses first, so
 	// with -h it does nothing else: this is how its flags are known elsewhere.
 	described func(fs *flag.FlagSet, help string)

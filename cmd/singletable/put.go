@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -274,7 +276,12 @@ func (p *program) openEditing(ctx context.Context, name string, f writeFlags) (e
 		return e, err
 	}
 	e.region = live.region
-	if e.model, err = p.modelOf(ctx, live, name, *f.schema); err != nil {
+	if *f.schema != "" {
+		e.model, err = p.readModel(*f.schema, name)
+	} else {
+		e.model.Table, err = p.keysOf(ctx, live, name)
+	}
+	if err != nil {
 		return e, err
 	}
 	if e.table, err = table.New(live.client, e.model.Table, nil); err != nil {
@@ -285,6 +292,20 @@ func (p *program) openEditing(ctx context.Context, name string, f writeFlags) (e
 		return cmp.Or(*f.version, entity.Version)
 	})
 	return e, err
+}
+
+// keysOf asks DynamoDB for the schema of a table with all of its keys.
+func (p *program) keysOf(ctx context.Context, live live, name string) (schema.Table, error) {
+	description, err := p.describe(ctx, live, name, "dynamodb:DescribeTable on the table, or give -schema FILE")
+	if err != nil {
+		return schema.Table{}, err
+	}
+	spec, err := described.Keys(name, description)
+	if err != nil {
+		return spec, err
+	}
+	spec = layout(spec)
+	return spec, validDescription(spec)
 }
 
 // checkPatterns refuses an item whose keys are not as the schema file says, and notes what the

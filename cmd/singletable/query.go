@@ -136,6 +136,17 @@ func noIndex(spec schema.Table) error {
 	return usageError("the table has no index of the name of -index; it has " + strings.Join(names, ", "))
 }
 
+// noteOmitted returns the error of a query, which says so if the index of -index is one that the
+// schema of the live table cannot say.
+func (p *program) noteOmitted(index string, err error) error {
+	for _, line := range p.omitted {
+		if err != nil && strings.HasPrefix(line, "index "+index+",") {
+			return errors.New("the index of -index is left out: it is " + oneLine(line))
+		}
+	}
+	return err
+}
+
 // sortKeys returns the range of the flags. sks has at most one value.
 func (f *partition) sortKeys(sortKeys []schema.Attribute, sks []string) (keys.Range, error) {
 	var all [3]string
@@ -253,7 +264,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 	}
 	q, err := f.query(t.schema, rest[1:])
 	if err != nil {
-		return err
+		return p.noteOmitted(*f.index, err)
 	}
 	out := printer{p, t.schema, q.Index, *asJSON, *f.all}
 	spent, kinds := table.Stats{}, kinds.Finder{}

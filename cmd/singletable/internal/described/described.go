@@ -117,6 +117,17 @@ func Schema(name string, t *types.TableDescription, kind, ttl string) (spec sche
 	return spec, omitted, nil
 }
 
+// Keys returns the schema of a table for writes of items as they are: it has every index, as no
+// attribute is that of types or of the TTL, and no setting that it could not say.
+func Keys(name string, t *types.TableDescription) (schema.Table, error) {
+	kind := defaultType
+	for slices.ContainsFunc(t.AttributeDefinitions, func(d types.AttributeDefinition) bool { return aws.ToString(d.AttributeName) == kind }) {
+		kind += "_"
+	}
+	spec, _, err := Schema(name, t, kind, "")
+	return spec, err
+}
+
 // describedVectors returns a vector index of a schema.
 func describedVectors(v types.VectorIndexDescription, kinds map[string]types.ScalarAttributeType) schema.VectorIndex {
 	x := schema.VectorIndex{Name: aws.ToString(v.IndexName), Dimensions: int(aws.ToInt64(v.Dimensions))}
@@ -181,8 +192,13 @@ func keepApart(s *schema.Table, kinds map[string]types.ScalarAttributeType) (omi
 		}
 		return name
 	}
-	if s.TTL != "" && cannotBe(s.TTL, types.ScalarAttributeTypeN) {
-		omitted = append(omitted, fmt.Sprintf("TTL, whose attribute %s is a key of the table, or one of another type than N", s.TTL))
+	switch {
+	case s.TTL == "" || !cannotBe(s.TTL, types.ScalarAttributeTypeN):
+	case kinds[s.TTL] != types.ScalarAttributeTypeN:
+		omitted = append(omitted, fmt.Sprintf("TTL, whose attribute %s is a key of another type than N: no item expires", s.TTL))
+		s.TTL = ""
+	default:
+		omitted = append(omitted, fmt.Sprintf("TTL, whose attribute %s is a key of the table: items that have expired are not marked, and are counted", s.TTL))
 		s.TTL = ""
 	}
 	if s.Type == "" && (s.TTL == defaultType || cannotBe(defaultType, types.ScalarAttributeTypeS)) {
