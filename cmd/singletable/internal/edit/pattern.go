@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -29,6 +30,8 @@ type Unchecked struct {
 	// Differs means that the attribute is in a key that does not have the constants of its
 	// pattern.
 	Differs bool
+	// Missing means that the item lacks the attribute, and has the other one of the index.
+	Missing bool
 }
 
 // String says what was not checked, and why. It names no value of the item but its type.
@@ -40,6 +43,8 @@ func (u Unchecked) String() string {
 		return fmt.Sprintf("all keys of entity %q, which the schema file does not have", u.Entity)
 	case u.Pattern == "":
 		return fmt.Sprintf("attribute %q of entity %q, which has no pattern in the schema file", u.Attribute, u.Entity)
+	case u.Missing:
+		return fmt.Sprintf("attribute %q of entity %q, which is missing, though the other key of its index is there; it has the pattern %q", u.Attribute, u.Entity, u.Pattern)
 	case u.Differs:
 		return fmt.Sprintf("attribute %q of entity %q, which is in a key of another form than the pattern %q", u.Attribute, u.Entity, u.Pattern)
 	}
@@ -51,7 +56,8 @@ func (u Unchecked) String() string {
 //
 // An item of no entity of the model is fine. So is an item without a key in an index, or with
 // one of another form than the pattern: an entity can leave it out, or make another one of some
-// of its states. A pattern with segments that are not known is not compared. The keys that were
+// of its states. One of the two keys of an index without the other is refused if the attributes
+// make the other one. A pattern with segments that are not known is not compared. The keys that were
 // not compared are returned. There are none for a model without entities, which checks nothing.
 //
 // Errors: [ErrPattern]. It names the entity, the attribute and the pattern, and no value.
@@ -81,8 +87,9 @@ func CheckPatterns(tbl *table.Table, model tablemodel.Model, item table.Item) ([
 			pattern.PK, key.PK = "", ""
 		}
 		switch differs := !like(pattern.PK, string(key.PK)) || !like(pattern.SK, string(key.SK)); {
-		case !x.Local && key.PK == "" || x.SK != "" && key.SK == "":
-			continue // It is not in the index.
+		case !x.Local && key.PK == "" || x.SK != "" && key.SK == "": // It is not in the index.
+			c.half(x, key, pattern)
+			continue
 		case differs || pattern.PK+pattern.SK == "":
 			c.skip(x.PK, x.PKType, string(key.PK), pattern.PK, differs)
 			c.skip(x.SK, x.SKType, string(key.SK), pattern.SK, differs)
@@ -138,6 +145,46 @@ func (c *patternCheck) key(name string, kind types.ScalarAttributeType, value, p
 	case string(made.PK) != value:
 		c.err = fmt.Errorf("%w: entity %q: attribute %q is not what the pattern %q makes of the item", ErrPattern, c.entity, name, pattern)
 	}
+}
+
+// half refuses an item with one of the two keys of an index, if its attributes make the other one,
+// and notes it if it is not known what makes it: services write both or none. A key attribute that
+// is not of the index alone says nothing.
+func (c *patternCheck) half(x schema.Index, key keys.Key, pattern tablemodel.Pattern) {
+	missing, there, of, here := x.PK, x.SK, pattern.PK, pattern.SK
+	if key.PK != "" {
+		missing, there, of, here = x.SK, x.PK, pattern.SK, pattern.PK
+	}
+	if x.Local || key.PK == "" && key.SK == "" || of == "" || here == "" || here == "{"+there+"}" || !c.isOnlyOf(x.Name, there) {
+		return
+	}
+	made, ok := keyOf(tablemodel.Pattern{PK: of}, c.item)
+	switch {
+	case ok && made.PK != "" && c.err == nil:
+		c.err = fmt.Errorf("%w: entity %q: attribute %q is missing, and attribute %q is there: both are the key in index %s, and it has the pattern %q",
+			ErrPattern, c.entity, missing, there, x.Name, of)
+	default:
+		u := Unchecked{Entity: c.entity, Attribute: missing, Pattern: of, Missing: true}
+		if !slices.Contains(c.unchecked, u) {
+			c.unchecked = append(c.unchecked, u)
+		}
+	}
+}
+
+// isOnlyOf reports whether an attribute is a text that is in the key of one index, and in no other.
+func (c *patternCheck) isOnlyOf(index, name string) bool {
+	if name == c.spec.PK || name == c.spec.SK {
+		return false
+	}
+	for _, x := range c.spec.Indexes {
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			if a.Name == name && (x.Name != index || a.Type != types.ScalarAttributeTypeS) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // skip notes that a key attribute is not compared. A key of the table in the key of an index is

@@ -45,6 +45,9 @@ func TestCheckPatterns(t *testing.T) {
 		whole: "",
 		ana:   "",
 		without(ana, `,"gsi1pk":{"S":"CITY#Köln"},"gsi1sk":{"S":"USER#ana"}`):                               "", // it is not in the index
+		without(ana, `,"gsi1sk":{"S":"USER#ana"}`):                                                          `attribute "gsi1sk" is missing, and attribute "gsi1pk" is there: both are the key in index GSI1, and it has the pattern "USER#{id}"`,
+		without(ana, `"gsi1pk":{"S":"CITY#Köln"},`):                                                         `attribute "gsi1pk" is missing, and attribute "gsi1sk" is there: both are the key in index GSI1`,
+		without(ana, `"gsi1pk":{"S":"CITY#Köln"},`, `"city":{"S":"Köln"},`):                                 "", // what makes it is missing
 		strings.Replace(ana, `"gsi1pk":{"S":"CITY#Köln"}`, `"gsi1pk":{"S":"LEFT"}`, 1):                      "", // a key of another form
 		strings.Replace(ana, `"USER"`, `"OTHER"`, 1):                                                        "",
 		without(ana, `"entityType":{"S":"USER"},`):                                                          "",
@@ -109,7 +112,12 @@ func TestCheckPatternsSaysWhatItDoesNotCheck(t *testing.T) {
 			pk, `attribute "gsi1pk" of entity "order", which is in a key of another form than the pattern "$shop#{2}"`,
 			`attribute "gsi1sk" of entity "order", which is in a key of another form than the pattern "AT#{at}"`,
 		},
-		order + `,"gsi1pk":{"S":"left"}}`: {pk}, // It is not in the index.
+		order + `,"gsi1pk":{"S":"left"}}`: {
+			pk, `attribute "gsi1sk" of entity "order", which is missing, though the other key of its index is there; it has the pattern "AT#{at}"`,
+		},
+		order + `,"gsi1sk":{"S":"left"}}`: {
+			pk, `attribute "gsi1pk" of entity "order", which is missing, though the other key of its index is there; it has the pattern "$shop#{2}"`,
+		},
 		order + `,"gsi2pk":{"S":"secret"},"year":{"N":"5"},"lsi1sk":{"S":"secret"}}`: {
 			pk, `attribute "gsi2pk" of entity "order", which has no pattern in the schema file`,
 			`attribute "lsi1sk" of entity "order", but for the constants: its pattern "{3}" does not say what the numbers in braces are made of`,
