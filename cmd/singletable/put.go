@@ -27,7 +27,8 @@ the difference to what is stored, attribute by attribute, and the command that w
 The write succeeds only if the stored item is still the one that was compared. With
 -version, the name of the entity's version attribute, it is conditional on that, and
 stores a new revision (if it is a text) or the next version (if it is a number), so that
-services notice the change. Otherwise it is conditional on all attributes, of which the
+services notice the change. A new item has to have it: a number is stored as given, and a
+text is replaced by a new revision. Otherwise it is conditional on all attributes, of which the
 stored item may have 150. -seen, which is part of the printed command, makes sure that
 nothing was changed since the difference was printed. Attributes that are equal are not
 written.
@@ -144,6 +145,9 @@ func (p *program) put(ctx context.Context, args []string) error {
 		}
 		plan, err := e.editor.Put(ctx, item)
 		if err == nil {
+			err = checkVersion(*f.version, e.table.Schema(), plan.Old, item)
+		}
+		if err == nil {
 			err = asGiven(edit.CheckAlone(e.model, plan))
 		}
 		return plan, err
@@ -165,7 +169,11 @@ func (p *program) delete(ctx context.Context, args []string) error {
 		if err != nil {
 			return edit.Plan{}, err
 		}
-		return e.editor.Delete(ctx, key)
+		plan, err := e.editor.Delete(ctx, key)
+		if err == nil {
+			err = checkVersion(*f.version, e.table.Schema(), plan.Old, nil)
+		}
+		return plan, err
 	})
 }
 
@@ -196,9 +204,6 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	made, err := plan(ctx, &e)
-	if err == nil {
-		err = checkVersion(*f.version, e.table.Schema(), made)
-	}
 	if _, usage := errors.AsType[usageError](err); usage {
 		return err
 	}

@@ -25,6 +25,24 @@ func TestVersionFlag(t *testing.T) {
 	}
 }
 
+// TestVersionOfANewItem gives attributes that are no version of an item that is not stored yet.
+func TestVersionOfANewItem(t *testing.T) {
+	t.Parallel()
+	name := withItems(t).Schema().Name
+	const item = `{"pk":{"S":"USER#new"},"sk":{"S":"PROFILE"},"gsi1pk":{"S":"EMAIL#a"},"email":{"S":"a@b"},"revision":{"S":"abc"},"version":{"N":"1"}}`
+	for attribute, says := range map[string]string{
+		"pk": "is a key", "gsi1pk": "is a key", "ver": "no item is stored, and the new one does not have the attribute of -version", "email": "neither a revision nor a version",
+	} {
+		trouble(t, run(t, nil, item, "put", "-yes", "-version", attribute, name), says)
+	}
+	if got := run(t, nil, "", "get", name, "USER#new", "PROFILE"); got.code != exitNo {
+		t.Error("an item was written:", got)
+	}
+	if got := run(t, nil, item, "put", "-yes", "-version", "version", name); got.code != exitYes {
+		t.Error(got)
+	}
+}
+
 // TestPutOfStaleItem puts an item that was read before another change, as the revision in
 // the file shows.
 func TestPutOfStaleItem(t *testing.T) {

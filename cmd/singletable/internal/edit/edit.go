@@ -241,6 +241,9 @@ func next(stored types.AttributeValue) types.AttributeValue {
 	return nil
 }
 
+// IsVersion reports whether a value can be the version or revision of an item.
+func IsVersion(v types.AttributeValue) bool { return next(v) != nil }
+
 // guarded adds the guard of a plan to its op.
 func (e *Editor) guarded(op table.Op, plan Plan) (table.Op, error) {
 	if plan.Guard == ByVersion {
