@@ -20,8 +20,16 @@ import (
 type Finder struct {
 	items int
 	typed bool
+	// other means that an item has the attribute of the schema, and not as a text.
+	other bool
 	// values are those of the attributes that could hold a type, and that all items have.
-	values map[string]map[string]bool
+	values map[string]*candidate
+}
+
+// candidate is an attribute that could hold a type.
+type candidate struct {
+	seen map[string]bool
+	odd  int // values that are no words
 }
 
 // Add looks at items that were read. spec is the schema of the table, with its defaults.
@@ -29,18 +37,21 @@ func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 	for _, item := range items {
 		f.items++
 		f.typed = f.typed || text(item[spec.Type]) != ""
+		f.other = f.other || item[spec.Type] != nil
 		if f.items == 1 {
-			f.values = map[string]map[string]bool{}
+			f.values = map[string]*candidate{}
 			for name := range item {
 				if name != spec.PK && name != spec.SK {
-					f.values[name] = map[string]bool{}
+					f.values[name] = &candidate{seen: map[string]bool{}}
 				}
 			}
 		}
-		for name, seen := range f.values {
-			if kind := text(item[name]); word.MatchString(kind) && len(seen) < mostKinds {
-				seen[kind] = true
-			} else {
+		for name, c := range f.values {
+			kind := text(item[name])
+			if !word.MatchString(kind) {
+				c.odd++
+			}
+			if c.seen[kind] = true; kind == "" || len(c.seen) > mostKinds {
 				delete(f.values, name)
 			}
 		}
@@ -67,6 +78,9 @@ func (f *Finder) Hint(spec schema.Table) string {
 		return ""
 	}
 	hint := fmt.Sprintf("No item that was read has the attribute %s. ", shell.Quote(spec.Type))
+	if f.other {
+		hint = fmt.Sprintf("An item that was read has the attribute %s, but not as a text, or empty; none has it as a text. ", shell.Quote(spec.Type))
+	}
 	name, found := f.found()
 	if found {
 		hint += fmt.Sprintf("All of them have %s. If that", shell.Quote(name))
@@ -85,10 +99,12 @@ var typeName = regexp.MustCompile(`(?i)^(?:__edb_e__|_et|__en|(?:.*_)?(?:entity|
 // only one with values that repeat.
 func (f *Finder) found() (name string, ok bool) {
 	names := slices.SortedFunc(maps.Keys(f.values), func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-	if i := slices.IndexFunc(names, typeName.MatchString); i >= 0 {
+	// A library can have types of its own, such as _Unique, among those of the application.
+	isNamed := func(name string) bool { return typeName.MatchString(name) && 2*f.values[name].odd < f.items }
+	if i := slices.IndexFunc(names, isNamed); i >= 0 {
 		return names[i], true
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return len(f.values[name]) >= f.items })
+	names = slices.DeleteFunc(names, func(name string) bool { c := f.values[name]; return len(c.seen) >= f.items || c.odd > 0 })
 	if len(names) != 1 {
 		return "", false
 	}

@@ -18,6 +18,9 @@ func TestHint(t *testing.T) {
 		"electrodb":        {`"__edb_e__":{"S":"order"},"__edb_v__":{"S":"1"},"status":{"S":"open"}`, "__edb_e__"},
 		"dynamodb-toolbox": {`"_et":{"S":"Order"},"_ct":{"S":"2026-01-02T03:04:05.%03dZ"},"_md":{"S":"2026-01-02T03:04:05.%03dZ"}`, "_et"},
 		"onetable":         {`"_type":{"S":"Order"},"created":{"N":"17"},"status":{"S":"open"}`, "_type"},
+		"one odd type":     {`"_type":{"S":"Order"},"status":{"S":"open"},"n":{"N":"%d"}`, "_type"},
+		"a number":         {`"entityType":{"N":"5"}`, ""},
+		"an empty text":    {`"entityType":{"S":""}`, ""},
 		"typedorm":         {`"__en":{"S":"order"},"city":{"S":"Köln"}`, "__en"},
 		"auth.js":          {`"type":{"S":"USER"},"expires":{"N":"1893456000.6"}`, "type"},
 		"dynamode":         {`"dynamodeEntity":{"S":"Order"},"id":{"S":"x%d"}`, "dynamodeEntity"},
@@ -31,11 +34,20 @@ func TestHint(t *testing.T) {
 		}
 		for i := range 5 {
 			text := fmt.Sprintf(`{"pk":{"S":"A"},"sk":{"S":"%d"},%s}`, i, strings.NewReplacer("%03d", fmt.Sprintf("%03d", i), "%d", fmt.Sprint(i)).Replace(c.attributes))
+			if name == "one odd type" && i == 2 {
+				text = strings.NewReplacer(`"Order"`, `"_Unique"`).Replace(text)
+			}
 			item, err := dynamojson.Decode(text)
 			if err != nil {
 				t.Fatal(name, err)
 			}
 			f.Add(spec, item)
+		}
+		if strings.Contains(c.attributes, "entityType") {
+			if hint := f.Hint(spec); !strings.Contains(hint, "has the attribute entityType, but not as a text, or empty;") {
+				t.Errorf("%s: %s", name, hint)
+			}
+			continue
 		}
 		hint := f.Hint(spec)
 		if !strings.Contains(hint, "has the attribute entityType.") || !strings.Contains(hint, "-type="+c.want) {
