@@ -139,6 +139,9 @@ func (p *program) load(ctx context.Context, args []string) error {
 		return p.adviseRequest(ctx, err, loading)
 	}
 	l.replicated.say(p.stderr)
+	if out.OK && l.reader.Lines() == 0 {
+		fmt.Fprintln(p.stderr, "The input is empty.")
+	}
 	out.Items, out.WriteUnits, out.Seconds = l.items, l.units, time.Since(l.progress.begun).Seconds()
 	out.Unchecked = l.uncheckedTexts()
 	return p.printLoaded(out, *check, *asJSON)
@@ -151,7 +154,10 @@ func (p *program) printLoaded(out loaded, check, asJSON bool) error {
 		text = quantity.Of(out.Items, "item") + ", all valid\n"
 	}
 	if !out.OK {
-		text = oneLine(out.Problem) + "\n"
+		text = ""
+		for line := range strings.SplitSeq(out.Problem, "\n") {
+			text += oneLine(line) + "\n"
+		}
 	}
 	if !asJSON {
 		p.noteUnchecked(out.Unchecked)

@@ -70,6 +70,19 @@ func TestLoadNeedsAnEmptyTable(t *testing.T) {
 	}
 }
 
+func TestLoadSaysThatTheInputIsEmpty(t *testing.T) {
+	t.Parallel()
+	name := tabletest.New(t, appCore(), nil).Schema().Name
+	for _, args := range [][]string{{"load", "-replace", name}, {"load", "-check", name}} {
+		if got := run(t, nil, "", args...); got.code != exitYes || !strings.Contains(got.stderr, "The input is empty.") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := run(t, nil, itemLine("a", "1"), "load", name); strings.Contains(got.stderr, "empty") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestLoadChecksLines(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, appCore(), nil)

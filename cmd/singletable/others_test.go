@@ -137,6 +137,9 @@ func TestLoadRefusesOtherKeysThanThePatterns(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	trouble(t, run(t, nil, drifted, "load", "-schema", file, to), `line 3: `, `Without the entity in the schema file`)
+	if got := run(t, nil, drifted, "load", "-check", "-schema", file, to); !strings.Contains(got.stdout, "\nWithout the entity in the schema file") {
+		t.Errorf("%+v", got)
+	}
 	if got := run(t, nil, drifted, "load", "-replace", to); got.code != exitYes {
 		t.Errorf("%+v", got)
 	}

@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
+
+// withFile is the command of jq in a format.
+var withFile = regexp.MustCompile(`(jq -c '[^']*') FILE`)
 
 // byteOrderMark begins texts that some editors and shells of Windows write. It is no part of the
 // first line.
@@ -67,10 +71,18 @@ const (
 	isBatch    = `is a request of BatchWriteItem. To load its items: jq -c '.[][].PutRequest | select(.)' FILE | singletable load TABLE`
 	isState    = `is what a dump or load has saved of its position: load the file that it is next to`
 	isSchema   = `is a schema file, without items: "singletable ensure" makes its table`
+	isRequest  = `is a request of BatchWriteItem on each line. To load its items: jq -c '.PutRequest | select(.)' FILE | singletable load TABLE`
+	isWrites   = `is a request of TransactWriteItems. To load what it puts: jq -c '.TransactItems[].Put | select(.) | {Item}' FILE | singletable load TABLE`
+	isPage     = `is a page of "singletable query -json", and with -all it prints lines that load takes. To load the page: jq -c '.items[] | {Item: .}' FILE | singletable load TABLE`
+	isTable    = `is the description of a table, without items`
+	isLines    = `is a list of lines. To load it: jq -c '.[]' FILE | singletable load TABLE`
 	isList     = `is a list of items. To load it: jq -c '.[] | {Item: .}' FILE | singletable load TABLE`
 	isBare     = `is an item without {"Item":…} around its attributes. To load it: jq -c '{Item: .}' FILE | singletable load TABLE`
 	isPipeline = `has types of values in lower case, as exports of AWS Data Pipeline have: load takes an export to S3 in the format DYNAMODB_JSON`
 	isPlain    = `is JSON without DynamoDB's types, and load takes lines such as {"Item":{"pk":{"S":"USER#1"},"n":{"N":"1"}}}`
+	isOther    = `is JSON of another form, and load takes lines such as {"Item":{"pk":{"S":"USER#1"},"n":{"N":"1"}}}`
+	isTar      = `is a tar archive. To load the files in it: tar -xOf FILE | singletable load TABLE`
+	isXML      = `is XML or HTML, such as the text of an error: load takes lines such as {"Item":{"pk":{"S":"USER#1"}}}`
 	isCSV      = `is no JSON, and looks like CSV: load takes lines such as {"Item":{"pk":{"S":"USER#1"}}}. An import from S3 reads CSV, into a new table`
 )
 
@@ -90,6 +102,9 @@ var known = []struct{ member, is string }{
 	{"OldImage", isChange},
 	{"Responses", isGot},
 	{"loadedTable", isState},
+	{"PutRequest", isRequest},
+	{"DeleteRequest", isRequest},
+	{"TransactItems", isWrites},
 }
 
 // formatOf returns what a text is that is not a line of this package, "" if that is not known.
@@ -100,32 +115,56 @@ func formatOf(text []byte, first bool) string {
 	switch {
 	case len(text) == 0:
 		return ""
-	case text[0] == '[' && isRecords(text):
-		return isRecord
 	case text[0] == '[':
-		return isList
-	case text[0] != '{' && first && bytes.Count(line, []byte{','}) > 0:
-		return isCSV
-	case text[0] != '{':
+		return formatOfList(text)
+	case text[0] == '{':
+		return formatOfObject(text, len(line))
+	case !first:
 		return ""
+	case text[0] == '<':
+		return isXML
+	case len(text) > atTar && bytes.HasPrefix(text[atTar:], []byte("ustar")):
+		return isTar
+	case bytes.IndexByte(line, ',') >= 0 && bytes.IndexByte(line, 0) < 0:
+		return isCSV
 	}
+	return ""
+}
+
+// atTar is where a tar archive says what it is.
+const atTar = 257
+
+// formatOfList is formatOf for a list, by its first element.
+func formatOfList(text []byte) string {
+	o := object{}
+	if start := bytes.IndexByte(text, '{'); start >= 0 {
+		o = membersOf(text[start:])
+	}
+	switch {
+	case o.members["dynamodb"] != nil || o.members["kinesisSchemaVersion"] != nil:
+		return isRecord
+	case o.members["Item"] != nil && !typed(o.members["Item"], strings.ToUpper):
+		return isLines
+	case o.complete > 0 && !hasTypes(o.members):
+		return isPlain
+	}
+	return isList
+}
+
+// formatOfObject is formatOf for an object, whose first line has so many bytes.
+func formatOfObject(text []byte, line int) string {
 	o := membersOf(text)
+	isAttribute := func(v any) bool { return typed(v, strings.ToUpper) }
 	for _, k := range known {
-		if _, ok := o.members[k.member]; ok {
+		// An attribute of an item can have such a name.
+		if _, ok := o.members[k.member]; ok && !o.some(isAttribute) {
 			return k.is
 		}
 	}
-	return o.format(o.complete > len(line))
-}
-
-// isRecords reports whether a list begins with a record of a stream.
-func isRecords(text []byte) bool {
-	start := bytes.IndexByte(text, '{')
-	if start < 0 {
-		return false
+	if _, ok := o.members["items"]; ok && !o.some(isAttribute) && (o.complete == 0 || o.members["readUnits"] != nil) {
+		return isPage
 	}
-	o := membersOf(text[start:])
-	return o.members["dynamodb"] != nil || o.members["kinesisSchemaVersion"] != nil
+	return o.format(o.complete > line)
 }
 
 // object is what is known of the members of an object.
@@ -184,16 +223,46 @@ func (o object) format(severalLines bool) string {
 		return isSchema
 	case o.members["Keys"] != nil && o.members["Metadata"] != nil:
 		return isChange
+	case isDescription(o.members["Table"]):
+		return isTable
 	case o.all(isPutRequests):
 		return isBatch
 	case o.all(func(v any) bool { return typed(v, strings.ToUpper) }):
 		return isBare
 	case o.all(func(v any) bool { return typed(v, strings.ToLower) }):
 		return isPipeline
-	case o.all(func(v any) bool { return !typed(v, strings.ToUpper) }):
+	case !hasTypes(o.members):
 		return isPlain
+	case !o.some(func(v any) bool { return typed(v, strings.ToUpper) }):
+		return isOther
 	}
 	return ""
+}
+
+// isDescription reports whether a value is one of DescribeTable.
+func isDescription(v any) bool {
+	m, _ := v.(map[string]any)
+	return m["TableName"] != nil || m["KeySchema"] != nil
+}
+
+// hasTypes reports whether there is a value with a type of DynamoDB somewhere in a value of JSON.
+func hasTypes(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, hasTypes)
+	case map[string]any:
+		for _, e := range v {
+			if typed(e, strings.ToUpper) || hasTypes(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// some reports whether a value is so.
+func (o object) some(is func(any) bool) bool {
+	return !o.all(func(v any) bool { return !is(v) })
 }
 
 // all reports whether each value is so.

@@ -36,6 +36,20 @@ type Reader struct {
 	sum     hash.Hash
 	items   bool  // An item was read.
 	refused error // why there are no lines
+	zipped  bool
+	begin   *beginning
+}
+
+// beginning keeps the first bytes of what is read.
+type beginning struct {
+	io.Reader
+	text []byte
+}
+
+func (b *beginning) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.text = append(b.text, p[:min(n, maxFormat-len(b.text))]...)
+	return n, err
 }
 
 var gzipMagic = []byte{0x1f, 0x8b}
@@ -43,19 +57,20 @@ var gzipMagic = []byte{0x1f, 0x8b}
 // NewReader returns a reader of a file, which may be compressed by gzip, also as
 // several files one after the other, and may begin with a byte order mark.
 func NewReader(in io.Reader) (*Reader, error) {
-	buffered := bufio.NewReader(in)
+	buffered, zipped := bufio.NewReader(in), false
 	if start, _ := buffered.Peek(len(gzipMagic)); bytes.Equal(start, gzipMagic) {
 		unzipped, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, err
 		}
-		buffered = bufio.NewReader(unzipped)
+		buffered, zipped = bufio.NewReader(unzipped), true
 	}
 	start, _ := buffered.Peek(longestMagic) // Its error is that of the first line.
 	if bytes.HasPrefix(start, []byte(byteOrderMark)) {
 		_, _ = buffered.Discard(len(byteOrderMark))
 	}
-	r := &Reader{scanner: bufio.NewScanner(buffered), sum: sha256.New(), refused: wholeFormat(start)}
+	r := &Reader{sum: sha256.New(), refused: wholeFormat(start), zipped: zipped, begin: &beginning{Reader: buffered}}
+	r.scanner = bufio.NewScanner(r.begin)
 	r.scanner.Buffer(make([]byte, 0, 64<<10), MaxLine)
 	return r, nil
 }
@@ -100,10 +115,19 @@ func (r *Reader) fault(line []byte, err error) error {
 	if broken := r.scanner.Err(); broken != nil && !errors.Is(broken, bufio.ErrTooLong) {
 		return broken // why the line has no end
 	}
-	if is := formatOf(text, !r.items); is != "" {
+	if is := r.format(text); is != "" {
 		return errors.New(is)
 	}
 	return err
+}
+
+// format is formatOf for the file that is read.
+func (r *Reader) format(text []byte) string {
+	is := formatOf(text, !r.items)
+	if r.zipped {
+		is = withFile.ReplaceAllString(is, "gzip -dc FILE | $1")
+	}
+	return is
 }
 
 // Skip reads lines without looking at their items. The error is [io.EOF] if there are
@@ -133,6 +157,8 @@ func (r *Reader) line() ([]byte, error) {
 	switch err := r.scanner.Err(); {
 	case err == nil:
 		return nil, io.EOF
+	case errors.Is(err, bufio.ErrTooLong) && r.number == 0 && r.format(r.begin.text) != "":
+		return nil, fmt.Errorf("line 1: %s", r.format(r.begin.text))
 	case errors.Is(err, bufio.ErrTooLong):
 		return nil, fmt.Errorf("line %d: has more than %d bytes", r.number+1, MaxLine)
 	default:
