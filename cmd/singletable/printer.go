@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/expiring"
 	"github.com/singletable/singletable/cmd/singletable/internal/telling"
@@ -52,13 +54,13 @@ func (p printer) lines(names []string, items []table.Item) [][]string {
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(items, func(item table.Item) bool { return item[name] != nil })
 	})
-	ranks, byType := map[string]map[string]telling.Rank{}, map[string][]table.Item{}
+	ranks, byType := map[string]typeRanks{}, map[string][]table.Item{}
 	for _, item := range items {
 		kind := typeOf(p.spec, item)
 		byType[kind] = append(byType[kind], item)
 	}
 	for kind, of := range byType {
-		ranks[kind] = telling.Ranks(of, names, nil)
+		ranks[kind] = typeRanks{telling.Ranks(of, names, nil), equalBeginnings(of)}
 	}
 	rows := [][]string{names}
 	for _, item := range items {
@@ -87,9 +89,72 @@ func (p printer) columnNames() []string {
 	return all
 }
 
-// row returns the cells of an item, with the beginning of its other attributes in the last. The
-// ranks say which of them come first.
-func (p printer) row(names []string, ranks map[string]telling.Rank, item table.Item) []string {
+// typeRanks is what is known of the attributes of a type in a page.
+type typeRanks struct {
+	ranks map[string]telling.Rank
+	// equal is with how many bytes the texts of an attribute begin that all have.
+	equal map[string]int
+}
+
+// equalBeginnings returns with how many bytes the texts of attributes begin that all items have,
+// and behind which each has more.
+func equalBeginnings(items []table.Item) map[string]int {
+	texts := map[string][]string{}
+	for _, item := range items {
+		for name, v := range item {
+			if text, ok := v.(*types.AttributeValueMemberS); ok {
+				texts[name] = append(texts[name], text.Value)
+			}
+		}
+	}
+	equal := map[string]int{}
+	for name, all := range texts {
+		n, first := 0, slices.MinFunc(all, func(a, b string) int { return len(a) - len(b) })
+		for n < len(first) && !slices.ContainsFunc(all, func(text string) bool { return text[n] != first[n] }) {
+			n++
+		}
+		if n < len(first) {
+			equal[name] = n
+		}
+	}
+	return equal
+}
+
+// order returns the place of an attribute among the others: what differs comes first, but for
+// what the keys say.
+func (t typeRanks) order(name string) int {
+	switch r := t.ranks[name]; {
+	case r == telling.Noise:
+		return int(telling.Alike)
+	case r >= telling.Alike:
+		return int(r) + 1
+	default:
+		return int(r)
+	}
+}
+
+// text returns an attribute of an item with the beginning of its value or, if that is equal in
+// all items and too long, with what differs.
+func (t typeRanks) text(name string, v types.AttributeValue) string {
+	const before = 8 // characters that are equal
+	s, ok := v.(*types.AttributeValueMemberS)
+	if !ok {
+		return printable(name) + "=" + valueText(v, maxAttribute)
+	}
+	equal := utf8.RuneCountInString(s.Value[:t.equal[name]])
+	if equal < maxAttribute {
+		return printable(name) + "=" + valueText(v, maxAttribute)
+	}
+	text, cut := shortened(string([]rune(s.Value)[equal-before:]), maxAttribute)
+	if cut != "" {
+		_, cut = shortened(s.Value, maxAttribute) // with the bytes of the whole text
+	}
+	return printable(name) + "=" + plainOrQuoted("…"+text) + cut
+}
+
+// row returns the cells of an item, with the beginning of its other attributes in the last. What
+// is known of its type says which of them come first.
+func (p printer) row(names []string, of typeRanks, item table.Item) []string {
 	var row []string
 	for _, name := range names {
 		cell := ""
@@ -98,32 +163,42 @@ func (p printer) row(names []string, ranks map[string]telling.Rank, item table.I
 		}
 		row = append(row, cell)
 	}
-	summary, more := "", 0
-	if at, ok := expiring.Of(item, p.spec.TTL); ok && !at.After(p.now()) {
-		summary = "EXPIRED"
-	}
 	rank := func(name string) int {
 		if telling.MadeForIndex(name, item[name]) && isKey(p.spec, name) {
-			return int(telling.Noise) + 1
+			return int(telling.Same) + 2 // behind all others
 		}
-		return int(ranks[name])
+		return of.order(name)
 	}
+	var texts []string
 	known := append(p.givenNames(), names...)
 	for _, name := range slices.SortedFunc(maps.Keys(item), func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) }) {
-		if slices.Contains(known, name) {
-			continue
+		if !slices.Contains(known, name) {
+			texts = append(texts, of.text(name, item[name]))
 		}
-		text := strings.TrimPrefix(summary+" "+printable(name)+"="+valueText(item[name], maxAttribute), " ")
-		if utf8.RuneCountInString(text) > maxSummary {
-			more++ // A shorter one can follow.
-			continue
+	}
+	at, ok := expiring.Of(item, p.spec.TTL)
+	return append(row, summary(texts, ok && !at.After(p.now())))
+}
+
+// summary returns as many texts as a line has room for. There is always one, if it is cut off.
+func summary(texts []string, expired bool) string {
+	text, shown := "", 0
+	if expired {
+		text = "EXPIRED"
+	}
+	for _, t := range texts {
+		next := strings.TrimPrefix(text+" "+t, " ")
+		if utf8.RuneCountInString(next) <= maxSummary { // A shorter one can follow.
+			text, shown = next, shown+1
 		}
-		summary = text
 	}
-	if more > 0 {
-		summary += fmt.Sprintf(" … %d more", more)
+	if shown == 0 && len(texts) > 0 {
+		text, shown = strings.TrimPrefix(text+" "+string([]rune(texts[0])[:maxSummary-len("EXPIRED ")])+"…", " "), 1
 	}
-	return append(row, summary)
+	if more := len(texts) - shown; more > 0 {
+		text += fmt.Sprintf(" … %d more", more)
+	}
+	return text
 }
 
 // givenNames returns the names of the attributes of the partition key, which the command line

@@ -50,6 +50,33 @@ func TestRowsTellItemsApart(t *testing.T) {
 	}
 }
 
+// Two rows have what differs between them first, however it looks, and a text without the
+// beginning that is equal. A long attribute that is alone is cut off.
+func TestRowsShowWhatDiffers(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{Name: "Two", PK: "pk", SK: "sk"}, nil)
+	var ops []table.Op
+	for i := range 2 {
+		ops = append(ops, opOf(t, keys.Key{PK: "A", SK: keys.SK(fmt.Sprint(i))}, fmt.Sprintf(`{
+			"status": {"S": "open"}, "title": {"S": "the same for both of them"}, "serial": {"N": "9000000000000000000%d"}, "bytes": {"B": "AAA%d"},
+			"path": {"S": "%s/%d"}, "entityType": {"S": "T"}}`, i, i, strings.Repeat("folder/", 10), i)))
+		ops = append(ops, opOf(t, keys.Key{PK: "B", SK: keys.SK(fmt.Sprint(i))}, fmt.Sprintf(`{"odd": {"S": "%s%d"}}`, strings.Repeat(`\u200b`, 38), i)))
+	}
+	store(t, tbl, ops...)
+	got := run(t, nil, "", "query", tbl.Schema().Name, "A")
+	for _, want := range []string{
+		"T           path=…folder//0 bytes=AAA0 serial=90000000000000000000 title=the same for both of them status=open\n",
+		"T           path=…folder//1 bytes=AAA1 serial=90000000000000000001 title=the same for both of them status=open\n",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %q in %s", want, got.stdout)
+		}
+	}
+	if got := run(t, nil, "", "query", tbl.Schema().Name, "B"); strings.Count(got.stdout, "odd=") != 2 {
+		t.Error(got.stdout)
+	}
+}
+
 // What query marks as expired is what count leaves out and says.
 func TestExpiredItems(t *testing.T) {
 	t.Parallel()

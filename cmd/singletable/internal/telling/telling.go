@@ -31,8 +31,14 @@ const (
 	When               // a time
 	Plain              // another text or number
 	Nested             // a map, a list or a set
-	Keyed              // The keys next to it say the same.
-	Noise              // It is random, has no text, or is the same in all rows.
+	Alike              // It is the same in two or three rows, which can be by chance. The rank from Made to Nested is added.
+)
+
+// The ranks of attributes that a list need not have.
+const (
+	Keyed = 2*Alike + iota // The keys next to it say the same.
+	Noise                  // It is random, or has no text.
+	Same                   // It is the same in all rows.
 )
 
 // words are parts of the names of attributes that tell items apart.
@@ -169,12 +175,14 @@ func Ranks(items []table.Item, keyed, made []string) map[string]Rank {
 		}
 	}
 	for name := range ranks {
-		same := len(items) >= manyRows && !slices.ContainsFunc(items, func(i table.Item) bool { return !edit.Equal(i[name], items[0][name]) })
+		same := len(items) > 1 && !slices.ContainsFunc(items, func(i table.Item) bool { return !edit.Equal(i[name], items[0][name]) })
 		switch {
 		case slices.Contains(made, name):
 			ranks[name] = Made
+		case same && (len(items) >= manyRows || ranks[name] >= Keyed):
+			ranks[name] = Same
 		case same:
-			ranks[name] = Noise
+			ranks[name] += Alike
 		}
 	}
 	return ranks
