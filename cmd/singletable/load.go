@@ -138,10 +138,7 @@ func (p *program) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return p.adviseRequest(ctx, err, loading)
 	}
-	l.replicated.say(p.stderr)
-	if out.OK && l.reader.Lines() == 0 {
-		fmt.Fprintln(p.stderr, "The input is empty.")
-	}
+	l.say(p.stderr, out.OK)
 	out.Items, out.WriteUnits, out.Seconds = l.items, l.units, time.Since(l.progress.begun).Seconds()
 	out.Unchecked = l.uncheckedTexts()
 	return p.printLoaded(out, *check, *asJSON)
@@ -182,6 +179,14 @@ type load struct {
 	unchecked map[edit.Unchecked]int64
 
 	replicated replicated
+}
+
+// say says what is remarkable about the input, of which all lines can be valid.
+func (l *load) say(w io.Writer, valid bool) {
+	l.replicated.say(w)
+	if valid && l.reader.Lines() == 0 {
+		fmt.Fprintln(w, "The input is empty.")
+	}
 }
 
 // open opens the table, and returns what DynamoDB says of it, nil with a schema file.

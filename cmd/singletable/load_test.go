@@ -78,6 +78,9 @@ func TestLoadSaysThatTheInputIsEmpty(t *testing.T) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
+	if got := run(t, nil, "PAR1", "load", "-check", name); strings.Contains(got.stderr, "empty") {
+		t.Errorf("%+v", got)
+	}
 	if got := run(t, nil, itemLine("a", "1"), "load", name); strings.Contains(got.stderr, "empty") {
 		t.Errorf("%+v", got)
 	}

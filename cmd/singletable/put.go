@@ -27,11 +27,11 @@ the difference to what is stored, attribute by attribute, and the command that w
 The write succeeds only if the stored item is still the one that was compared. With
 -version, the name of the entity's version attribute, it is conditional on that, and
 stores a new revision (if it is a text) or the next version (if it is a number), so that
-services notice the change. A new item has to have it: a number is stored as given, and a
-text is replaced by a new revision. Otherwise it is conditional on all attributes, of which the
-stored item may have 150. -seen, which is part of the printed command, makes sure that
-nothing was changed since the difference was printed. Attributes that are equal are not
-written.
+services notice the change. A new item has to have the attribute: a number is stored as it
+is, and a text is replaced by a new revision. Without -version the write is conditional on
+all attributes, of which the stored item may have 150. -seen, which is part of the printed
+command, makes sure that nothing was changed since the difference was printed. Attributes
+that are equal are not written.
 
 With a -schema file that has the item's entity, the entity's version attribute is the
 default of -version. Put then refuses an item whose keys, in the table or in an index, are
