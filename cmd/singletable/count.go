@@ -119,9 +119,12 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 	if err != nil {
 		return itemCount{}, err
 	}
+	if err := p.checkOmitted(*f.index); err != nil {
+		return itemCount{}, err
+	}
 	q, err := f.query(tbl.Schema(), args[1:])
 	if err != nil {
-		return itemCount{}, p.noteOmitted(*f.index, err)
+		return itemCount{}, err
 	}
 	count := tbl.Count
 	if slices.ContainsFunc(tbl.Schema().Indexes, func(x schema.Index) bool { return x.Name == q.Index && hasKey(x, tbl.Schema().TTL) }) {
@@ -209,6 +212,9 @@ const maxScanPage = 10_000
 func (p *program) countAll(ctx context.Context, live live, f *partition, name string, yes bool) (itemCount, error) {
 	tbl, err := p.open(ctx, live, name, *f.schema, &table.Options{Now: p.now})
 	if err != nil {
+		return itemCount{}, err
+	}
+	if err := p.checkOmitted(*f.index); err != nil {
 		return itemCount{}, err
 	}
 	about, err := p.ownCount(ctx, live, *f.index, tbl.Schema().Name)

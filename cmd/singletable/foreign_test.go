@@ -251,6 +251,7 @@ func TestForeignTables(t *testing.T) {
 					trouble(t, run(t, nil, "", command, "-index", index, name, key[0]), "is left out: it is index "+index+", a local one sorted by")
 				}
 				trouble(t, run(t, nil, "", "hot", "-index", index, name), "is left out: it is index "+index)
+				trouble(t, run(t, nil, "", "count", "-scan", "-index", index, name), "is left out: it is index "+index)
 				// Writes are checked against its keys all the same.
 				of, _ := attribute(f.local[index][1])
 				read.Item[of] = &types.AttributeValueMemberBOOL{Value: true}

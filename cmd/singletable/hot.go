@@ -114,8 +114,11 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	if *period > 0 {
 		return p.hotWrites(ctx, t.live, t.schema, *period, *asJSON)
 	}
+	if err := p.checkOmitted(*index); err != nil {
+		return err
+	}
 	if *index != "" && !slices.ContainsFunc(t.schema.Indexes, func(x schema.Index) bool { return x.Name == *index }) {
-		return p.noteOmitted(*index, noIndex(t.schema))
+		return noIndex(t.schema)
 	}
 	about, err := p.ownCount(ctx, t.live, *index, t.schema.Name)
 	if err != nil {

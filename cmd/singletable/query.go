@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -136,15 +137,15 @@ func noIndex(spec schema.Table) error {
 	return usageError("the table has no index of the name of -index; it has " + strings.Join(names, ", "))
 }
 
-// noteOmitted returns the error of a query, which says so if the index of -index is one that the
-// schema of the live table cannot say.
-func (p *program) noteOmitted(index string, err error) error {
+// checkOmitted returns an error if the index of -index is one that the schema of the live table
+// cannot say.
+func (p *program) checkOmitted(index string) error {
 	for _, line := range p.omitted {
-		if err != nil && strings.HasPrefix(line, "index "+index+",") {
+		if strings.HasPrefix(line, "index "+index+",") {
 			return errors.New("the index of -index is left out: it is " + oneLine(line))
 		}
 	}
-	return err
+	return nil
 }
 
 // sortKeys returns the range of the flags. sks has at most one value.
@@ -263,8 +264,8 @@ func (p *program) query(ctx context.Context, args []string) error {
 		return err
 	}
 	q, err := f.query(t.schema, rest[1:])
-	if err != nil {
-		return p.noteOmitted(*f.index, err)
+	if err = cmp.Or(p.checkOmitted(*f.index), err); err != nil {
+		return err
 	}
 	out := printer{p, t.schema, q.Index, *asJSON, *f.all}
 	spent, kinds := table.Stats{}, kinds.Finder{}
