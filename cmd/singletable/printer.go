@@ -120,7 +120,7 @@ func equalBeginnings(items []table.Item) map[string]int {
 	return equal
 }
 
-// order returns the place of an attribute among the others: what differs comes first, but for
+// order returns the place of an attribute among the others: what differs comes first, except for
 // what the keys say.
 func (t typeRanks) order(name string) int {
 	switch r := t.ranks[name]; {
