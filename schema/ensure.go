@@ -222,7 +222,7 @@ func (e *ensuring) send(ctx context.Context, d difference) error {
 	if d.passes(err) || d.missing == nil && (before == nil || d.passes(before)) {
 		return nil
 	}
-	if d.missing == nil && e.forTests(ctx) {
+	if d.missing == nil && invalid(err) && e.forTests(ctx) {
 		e.cannot[d.Difference] = true
 		return nil
 	}
@@ -260,6 +260,13 @@ func (e *ensuring) failure(ctx context.Context, pending []difference, err error)
 		out.Err = fmt.Errorf("%w: %w", out.Err, refused)
 	}
 	return out
+}
+
+// invalid reports whether an engine refused a request for what it asks, and not, as one of a
+// role without the permission, for who asks.
+func invalid(err error) bool {
+	api, _ := response.Of(err)
+	return api != nil && api.ErrorCode() == "ValidationException"
 }
 
 // forTests reports whether the engine is one for tests, which may lack more than that.
