@@ -175,8 +175,9 @@ func (p *planner) saveClaims() error {
 	if err := p.checkClaims(now, p.keys, p.was.keys...); err != nil {
 		return err
 	}
-	// An item of an earlier shape may have claimed other keys.
-	reads := p.exact || p.was.shape < p.shapes.current
+	// An item of an earlier shape may have claimed other keys, and a program for which a copy
+	// is the main item has claims owned by that.
+	reads := p.exact || p.was.shape < p.shapes.current || p.leavesAKey()
 	for _, key := range now {
 		stored, read := p.old.seen[key]
 		held := slices.Contains(p.was.claims, key)
@@ -203,6 +204,15 @@ func (p *planner) saveClaims() error {
 		}
 	}
 	return nil
+}
+
+// leavesAKey reports whether a copy leaves its key, or what it was in an earlier release. No
+// later write would know a claim that is owned by that key for the entity's own.
+func (p *planner) leavesAKey() bool {
+	left := func(key keys.Key) bool {
+		return key != (keys.Key{}) && key != p.old.at && !slices.Contains(p.keys, key) && !slices.Contains(p.formerKeys(p.v), key)
+	}
+	return slices.ContainsFunc(p.was.keys[1:], left) || slices.ContainsFunc(p.formerKeys(p.was.v), left)
 }
 
 // maxItems is how many items an entity has at most, since each write of it, or its deletion, is

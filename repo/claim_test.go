@@ -476,6 +476,30 @@ func TestClaimsOfACopyThatBecomesTheMainItem(t *testing.T) {
 	}
 }
 
+// A copy can own claims, for a release in which it is the main item. If the copy moves, the
+// claims go to an item that stays.
+func TestClaimsOfACopyThatMoves(t *testing.T) {
+	t.Parallel()
+	r := newRooms(t)
+	ctx := t.Context()
+	byNote := func(b booking) keys.Key { return keys.Key{PK: keys.PK("NOTE#" + b.Note), SK: keys.Metadata} }
+	before, after, last := bookingEntity, bookingEntity, bookingEntity
+	before.Copies = []repo.Copy[booking]{{Key: byNote}}
+	after.Key, after.Copies = byNote, []repo.Copy[booking]{{Key: bookingEntity.Key}}
+	last.FormerCopies = []func(booking) keys.Key{byNote}
+	for name, writer := range map[string]*repo.Repo[booking]{"copy": newRepo(t, r.table, before), "former copy": newRepo(t, r.table, last)} {
+		moved := newRepo(t, r.table, after)
+		created := booking{ID: "a", Room: "1", Slots: []string{"09"}, Note: "old"}
+		expect.OK(t, moved.Create(ctx, &created))
+		r.has(t, name+": owner", map[string]string{"09": "NOTE#old"})
+		expect.Value(writer.Update(ctx, bookingKey("a"), func(b *booking) error { b.Note = "new"; return nil }))(t)
+		r.has(t, name+": owner after the move", map[string]string{"09": "a"})
+		expect.OK(t, writer.Delete(ctx, bookingKey("a")))
+		r.has(t, name+": after Delete", map[string]string{})
+		expect.Equal(t, name+": items left", itemsLeft(t, r.table), 0)
+	}
+}
+
 // An item under a former key is deleted with its claims, as if it was moved before.
 func TestClaimsOfAnItemUnderAFormerKey(t *testing.T) {
 	t.Parallel()

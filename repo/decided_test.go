@@ -240,18 +240,21 @@ func TestWritesRefuseTwoDeciders(t *testing.T) {
 		"a part that is a key of the table":        try(t, schema.Table{Indexes: []schema.Index{{Name: "index", PK: "sk", SK: "GSI1SK"}}}, overloaded, complaint{ID: "1", State: "open"}, complaint{ID: "1"}),
 		"a copy in the partition of a local index": try(t, schema.Table{Indexes: []schema.Index{{Name: "index", SK: "state", Local: true}}}, apart, complaint{ID: "1", State: "open"}, complaint{ID: "1", State: "closed"}),
 
-		"a map with another index key":       try(t, byName, docs, doc{"id": "1", "name": "a", "nameKey": "b"}, doc{"id": "1", "name": "a", "nameKey": "NAME#a"}),
-		"a map with another type":            try(t, byName, docs, doc{"id": "1", "name": "a", "entityType": "OTHER"}, doc{"id": "1", "name": "a", "entityType": "DOC"}),
-		"a map with another key":             try(t, byName, docs, doc{"id": "1", "name": "a", "pk": "1"}, doc{"id": "1", "name": "a", "pk": string(personKey("1").PK)}),
-		"a field with another type":          try(t, schema.Table{}, of, shown{ID: "1", Kind: "OTHER"}, shown{ID: "1", Kind: "SHOWN"}),
-		"a field with another key":           try(t, schema.Table{}, of, shown{ID: "1", PK: "1"}, shown{ID: "1", PK: string(personKey("1").PK)}),
-		"attributes of its own, another key": try(t, schema.Table{}, repo.Entity[ownMap]{Type: "OWN", Key: id}, own(map[string]string{"id": "1", "pk": "1"}), own(map[string]string{"id": "1"})),
+		"a map with another index key":           try(t, byName, docs, doc{"id": "1", "name": "a", "nameKey": "b"}, doc{"id": "1", "name": "a", "nameKey": "NAME#a"}),
+		"a map with another type":                try(t, byName, docs, doc{"id": "1", "name": "a", "entityType": "OTHER"}, doc{"id": "1", "name": "a", "entityType": "DOC"}),
+		"a map with another key":                 try(t, byName, docs, doc{"id": "1", "name": "a", "pk": "1"}, doc{"id": "1", "name": "a", "pk": string(personKey("1").PK)}),
+		"a map with an expiry that is no number": try(t, schema.Table{TTL: "ends", Indexes: byName.Indexes}, docs, doc{"id": "1", "name": "a", "ends": "soon"}, doc{"id": "1", "name": "a"}),
+		"a field with another type":              try(t, schema.Table{}, of, shown{ID: "1", Kind: "OTHER"}, shown{ID: "1", Kind: "SHOWN"}),
+		"a field with another key":               try(t, schema.Table{}, of, shown{ID: "1", PK: "1"}, shown{ID: "1", PK: string(personKey("1").PK)}),
+		"attributes of its own, another key":     try(t, schema.Table{}, repo.Entity[ownMap]{Type: "OWN", Key: id}, own(map[string]string{"id": "1", "pk": "1"}), own(map[string]string{"id": "1"})),
 	} {
 		expect.Err(t, tt.refused, table.ErrInvalid)
 		if tt.taken != nil {
 			t.Errorf("%s: the other one: %v", name, tt.taken)
 		}
 	}
+	// Nothing but the first write takes the shape of a map.
+	expect.Err(t, newRepo(t, tabletest.New(t, byName, nil), docs).Create(t.Context(), &doc{"id": "1", "name": "a", "entityShape": "7"}), table.ErrInvalid)
 	// No value is good where a function reads what the repository writes.
 	expect.Err(t, newRepo(t, tabletest.New(t, byName, nil), circular).Create(t.Context(), &doc{"id": "1", "name": "a"}), table.ErrInvalid)
 	expect.Err(t, newRepo(t, tabletest.New(t, byName, nil), byRevision).Create(t.Context(), &doc{"id": "1", "name": "a"}), table.ErrInvalid)

@@ -79,8 +79,8 @@ type Entity[T any] struct {
 	// of a booking, the seats of an order, the aliases of a user. Each is a small item with
 	// the key of the entity's main item, of the type "‹Type› claim", written in the
 	// transaction of the entity. A key that another entity or item has is [table.ErrExists].
-	// A write that does not change the claims writes none of them; a change takes an op for
-	// each key that comes or goes, and with the entity and its copies they are 100 items at
+	// A write that does not change the claims writes none of them, and reads them if it moves a
+	// copy; a change takes an op for each key that comes or goes, and with the entity and its copies they are 100 items at
 	// most. If the entity has an expiry, its claims have the same one. A key that is there
 	// twice is claimed once, and the zero key not at all. A key does not go from an item of the
 	// entity to its claims, or back, in one write. Claims need a Version, and no index with a

@@ -33,12 +33,25 @@ func (c *core) encode(v any) (table.Item, error) {
 // encodeToStore is encode of a value that is stored as a whole.
 func (c *core) encodeToStore(v any) (table.Item, error) {
 	attributes, err := c.encode(v)
-	return attributes, cmp.Or(err, c.checkExpiry(attributes))
+	return attributes, cmp.Or(err, c.checkExpiry(attributes), c.checkShape(attributes))
+}
+
+// checkShape reports the shape in a map that no program like this one could read. One that was
+// read with it keeps its shape.
+func (c *core) checkShape(attributes table.Item) error {
+	if shape := c.shapes.of(attributes); c.shapes.check(attributes) != nil || shape > c.shapes.current && number(attributes[c.shapes.from], shape) > c.shapes.current {
+		return fmt.Errorf("%w: attribute %q is decided by the Upgrades, and the value has another one: leave it out", table.ErrInvalid, c.shapes.attribute)
+	}
+	return nil
 }
 
 // checkExpiry returns why the expiry among attributes of T would never come. One that is stored
 // already, by another program, does not keep an entity from being moved.
 func (c *core) checkExpiry(attributes table.Item) error {
+	expiry := attributes[c.schema.TTL] // of a type that New did not see, as in a map
+	if kind := item.PartsOf(expiry).Kind; kind != 0 && kind != item.N && kind != item.NULL {
+		return fmt.Errorf("%w: attribute %q is the expiry, a number of seconds since 1970, and not of type %v", table.ErrInvalid, c.schema.TTL, kind)
+	}
 	if err := item.CheckExpiry(c.schema.TTL, attributes[c.schema.TTL]); err != nil {
 		return fmt.Errorf("%w: %w", table.ErrInvalid, err)
 	}

@@ -37,7 +37,8 @@ func TestSchemaValidate(t *testing.T) {
 		"TTL: \"entityType\"":       with(func(s *schema.Table) { s.TTL = "entityType" }),
 		"Shape: \"entityType\"":     with(func(s *schema.Table) { s.Shape = "entityType" }),
 		"Shape: \"\\xff\"":          with(func(s *schema.Table) { s.Shape = "\xff" }),
-		"the TTL, type or shape":    with(func(s *schema.Table) { s.TTL = "sk" }),
+		"the TTL or shape":          with(func(s *schema.Table) { s.TTL = "sk" }),
+		"names it in PKs or SKs":    index(schema.Index{Name: "GSI", PK: "entityType", SK: "x"}),
 		"Indexes[0].Name: \"\"":     index(schema.Index{PK: "x"}),
 		"Indexes[0].Name: \"a/b\"":  index(schema.Index{Name: "a/b", PK: "x"}),
 		"Indexes[1].Name: \"GSI\" is used twice": with(func(s *schema.Table) {

@@ -245,8 +245,11 @@ func (t Table) attributeTypes(p problems) map[string]types.ScalarAttributeType {
 			p.add("key attribute %q: is %s in one place and %s in another", a.Name, had, a.Type)
 		}
 		all[a.Name] = a.Type
-		if a.Name == t.Shape || i < len(keys) && (a.Name == t.TTL || a.Name == t.Type) {
-			p.add("key attribute %q: is the TTL, type or shape attribute too", a.Name)
+		switch {
+		case a.Name == t.Shape, i < len(keys) && a.Name == t.TTL:
+			p.add("key attribute %q: is the TTL or shape attribute too", a.Name)
+		case i < len(keys) && a.Name == t.Type:
+			p.add("key attribute %q: is the type attribute too, which no key function makes; an index of types names it in PKs or SKs", a.Name)
 		}
 	}
 	if kind := all[t.Type]; kind != "" && kind != types.ScalarAttributeTypeS {

@@ -292,7 +292,7 @@ func TestSchemaWithEntities(t *testing.T) {
 		t.Errorf("one sample: %+v", got)
 	}
 	trouble(t, run(t, nil, "", "schema", "-sample", "-1", name), "-sample is a number of items")
-	trouble(t, run(t, nil, "", "schema", "-type", "pk", "-sample", "1", name), "the TTL, type or shape attribute too")
+	trouble(t, run(t, nil, "", "schema", "-type", "pk", "-sample", "1", name), "is the type attribute too")
 }
 
 // TestSchemaOfOtherTables describes tables that local engines do not have.

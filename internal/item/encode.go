@@ -1,6 +1,7 @@
 package item
 
 import (
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
@@ -173,6 +174,9 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 		if o.asUnixTime {
 			return e.number(strconv.FormatInt(t.Unix(), 10), options{}), true, nil
 		}
+		if !inText(t) {
+			return nil, false, errTime
+		}
 		return e.text(t.Format(time.RFC3339Nano)), true, nil
 	case blob:
 		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Bytes()...)}, true, nil
@@ -291,4 +295,16 @@ type Made struct {
 	Item map[string]types.AttributeValue
 	// Err is why there is no item.
 	Err error
+}
+
+// errTime means that RFC 3339 has no text for a time: it would be read as another one, or not
+// at all.
+var errTime = errors.New("a time outside of the years 0 to 9999, or in a zone whose offset is no whole number of minutes under a day, " +
+	"has no text that reads back; store it in UTC, or as a number")
+
+// inText reports whether the text of a time, in its own zone, reads back as the same moment.
+func inText(t time.Time) bool {
+	_, offset := t.Zone()
+	year := t.Year()
+	return year >= 0 && year <= 9999 && offset%60 == 0 && offset > -24*60*60 && offset < 24*60*60
 }

@@ -321,6 +321,47 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // hiddenTime embeds what is lost, one level down.
+// A time is stored as text, which RFC 3339 does not have for each. It is refused then, wherever
+// it is.
+func TestTimesWithoutText(t *testing.T) {
+	t.Parallel()
+	zone := func(seconds int) *time.Location { return time.FixedZone("", seconds) }
+	for _, tt := range []struct {
+		at   time.Time
+		want bool // it reads back
+	}{
+		{time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, zone(-23*60*60)), true},
+		{time.Date(0, 1, 1, 0, 0, 0, 0, zone(23*60*60+59*60)), true},
+		{time.Time{}, true},
+		{time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), false},
+		{time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), false},
+		{time.Date(1930, 1, 1, 0, 0, 0, 0, zone(19*60+32)), false}, // Amsterdam
+		{time.Date(2024, 1, 1, 0, 0, 0, 0, zone(24*60*60)), false},
+	} {
+		type times struct {
+			At    time.Time
+			All   []time.Time
+			ByDay map[string]*time.Time
+		}
+		for _, v := range []times{{At: tt.at}, {All: []time.Time{tt.at}}, {ByDay: map[string]*time.Time{"a": &tt.at}}} {
+			stored, err := item.EncodeToRead(v)
+			if (err == nil) != tt.want {
+				t.Errorf("%v: %v", tt.at, err)
+			}
+			if err != nil {
+				continue
+			}
+			var read times
+			if err := item.Decode(stored, &read); err != nil || !read.At.Equal(v.At) {
+				t.Errorf("%v: reads back as %v, %v", v, read, err)
+			}
+		}
+		if _, err := item.EncodeToRead(map[string]any{"a": tt.at}); (err == nil) != tt.want {
+			t.Errorf("%v in an any: %v", tt.at, err)
+		}
+	}
+}
+
 type hiddenTime struct{ time.Time }
 
 // FuzzRoundTrip writes and reads values of generated types. What is not refused is read
