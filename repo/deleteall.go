@@ -60,11 +60,10 @@ const deletesAtOnce = 8
 // The query decides when it is read: an entity that leaves it before the entity is
 // deleted, as by a change of what the Filter is about, is deleted all the same.
 //
-// Errors: those of [Repo.Query] and of [Repo.Delete], also for a cursor in Query.After,
-// [ErrOrphan] for an item to which no key of its entity leads, and [table.ErrWrongType] for
-// one of another type, or without a type, which nothing tells from another program's. Both stay:
-// delete them by their keys. The Deleted is that of the work done until then. Query.Project has
-// no meaning.
+// Errors: those of [Repo.Query] and of [Repo.Delete], also for a cursor in Query.After;
+// [ErrOrphan] for an item to which no key of its entity leads; [table.ErrWrongType] for
+// one of another type, or without a type. Such items stay: delete them by their keys. The Deleted
+// is that of the work done until then. Query.Project has no meaning.
 func (r *Repo[T]) DeleteAll(ctx context.Context, q table.Query, options *DeleteOptions) (Deleted, error) {
 	return r.core.deleteAll(ctx, q, options)
 }

@@ -262,8 +262,8 @@ func (e *ensuring) failure(ctx context.Context, pending []difference, err error)
 	return out
 }
 
-// invalid reports whether an engine refused a request for what it asks, and not, as one of a
-// role without the permission, for who asks.
+// invalid reports whether an engine refused a request for its content, and not for a missing
+// permission.
 func invalid(err error) bool {
 	api, _ := response.Of(err)
 	return api != nil && api.ErrorCode() == "ValidationException"

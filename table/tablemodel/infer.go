@@ -279,7 +279,7 @@ func (in inference) indexes(samples []table.Item, of Pattern) map[string]Pattern
 	return patterns
 }
 
-// indexKeys returns the key attributes of indexes, but for those of keys of several
+// indexKeys returns the key attributes of indexes, except for those of keys of several
 // attributes, which are attributes of the entities themselves.
 func (in inference) indexKeys() map[string]bool {
 	all := map[string]bool{}

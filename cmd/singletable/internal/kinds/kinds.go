@@ -58,7 +58,7 @@ func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 	}
 }
 
-// mostKinds is how many types a table has at most. An attribute with more values is none.
+// mostKinds is how many types a table has at most. An attribute with more values holds no type.
 const mostKinds = 100
 
 // word is the name of a type.

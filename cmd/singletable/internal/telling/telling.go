@@ -1,5 +1,5 @@
-// Package telling ranks the attributes of items by how much they say to a person who reads a
-// list: names and states first, then amounts and times, and last what is random or repeats the
+// Package telling ranks the attributes of items by how much they say in a list for people:
+// names and states first, then amounts and times, and last what is random or repeats the
 // keys.
 package telling
 
