@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -69,8 +70,11 @@ func TestEnsureWithEverySetting(t *testing.T) {
 	faults.Next("DescribeContinuousBackups", recoveryOff, recoveryOn)
 	faults.Next("UpdateContinuousBackups", recoveryOn)
 	must(t, spec.Ensure(t.Context(), client))
-	expect.Golden(t, "ensureproduction.json", tabletest.Transcript(faults.Requests("CreateTable", "UpdateContinuousBackups"),
-		strings.NewReplacer(spec.Name, "Production")))
+	// A request for a table that is shown late is sent again.
+	requests := slices.CompactFunc(faults.Requests("CreateTable", "UpdateContinuousBackups"), func(a, b tabletest.Request) bool {
+		return a.Operation == b.Operation && bytes.Equal(a.Body, b.Body)
+	})
+	expect.Golden(t, "ensureproduction.json", tabletest.Transcript(requests, strings.NewReplacer(spec.Name, "Production")))
 
 	tags := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &spec.Name}))(t)
 	listed, err := client.ListTagsOfResource(t.Context(), &dynamodb.ListTagsOfResourceInput{ResourceArn: tags.Table.TableArn})
