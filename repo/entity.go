@@ -20,12 +20,9 @@ import (
 // Entity describes how values of a Go type are stored in a table. The type
 // itself needs only the struct tags of the SDK's attributevalue package.
 //
-// T is a struct or a map whose values read back as they were written. [New] refuses others,
-// such as one with a field of an interface type that has methods, or of a decimal type
-// without methods for attributevalue. Values in an any are checked when they are written.
-// The element type of a map must take every attribute of an item, also
-// those that the repository writes. A [table.Item] is refused: package table reads and
-// writes items. A field for the table's TTL attribute is stored as a number of seconds:
+// T is a struct or a map whose values read back as they were written: [New] refuses others,
+// such as one with a decimal type without methods for attributevalue. The element type of a
+// map must take every attribute of an item, also those that the repository writes. A field for the table's TTL attribute is stored as a number of seconds:
 // an integer, or a time.Time with the tag option unixtime. Type and Key are required.
 //
 // The name of a stored attribute may differ from a field's in case only. It is read into
@@ -33,14 +30,10 @@ import (
 // next write stores it under that name. If the item has both, the other one is another
 // program's, and stays. No field may differ so from an attribute of the schema.
 //
-// The functions must depend on their argument only, and not on what the repository writes: the
-// Version, the type, and, if there are several items, the keys of the table. They are called
-// from several goroutines at once, and by [New] with a sample value, where they may panic.
-//
-// An attribute has one decider: no field of T has the name of an attribute that a function of
-// Indexes makes, and two functions that make one attribute of an item agree. What New cannot
-// see, as for a map, a write refuses with [table.ErrInvalid], unsent. A field for a key of the
-// table or for the type is empty, or has what is stored. docs/index-keys.md has the table.
+// The functions must depend on their argument only, and not on what the repository writes,
+// such as the Version. They are called from several goroutines at once, and by New with a
+// sample, where they may panic. Two declarations that decide one attribute, such as a field
+// and a function, are refused, or must agree in each write: docs/index-keys.md has all pairs.
 //
 // If T has a field for the vector of a [schema.VectorIndex], the entity is in the index as
 // long as the field is not empty: [Repo.Search]. The index holds the type attribute, and the
@@ -65,8 +58,7 @@ type Entity[T any] struct {
 	// a field for each of the attributes, of its type, and none is empty. An empty
 	// field is left out of the item. Such an entity has no Copies, as they would be
 	// in the index too. The same is true if T has a field for the PK and the SK of an
-	// index that is not in Indexes. In an index whose partition is a key of the table,
-	// no copy may have the partition of another item.
+	// index that is not in Indexes, and of two items in one partition of an inverted index.
 	Indexes Indexes[T]
 
 	// Copies are further items that hold the whole entity under other keys.
@@ -79,11 +71,11 @@ type Entity[T any] struct {
 	// of a booking, the seats of an order, the aliases of a user. Each is a small item with
 	// the key of the entity's main item, of the type "‹Type› claim", written in the
 	// transaction of the entity. A key that another entity or item has is [table.ErrExists].
-	// A write that does not change the claims writes none of them, and reads them if it moves a
-	// copy; a change takes an op for each key that comes or goes, and with the entity and its copies they are 100 items at
-	// most. If the entity has an expiry, its claims have the same one. A key that is there
-	// twice is claimed once, and the zero key not at all. A key does not go from an item of the
-	// entity to its claims, or back, in one write. Claims need a Version, and no index with a
+	// A write that does not change the claims writes none, and reads them if it moves a copy.
+	// A change takes an op for each key that comes or goes. With the entity and its copies they
+	// are 100 items at most. If the entity has an expiry, its claims have the same one. A key
+	// that is there twice is claimed once, and the zero key not at all. A key does not go from
+	// an item to the claims, or back, in one write. Claims need a Version, and no index with a
 	// key attribute named ownerPK or ownerSK. [Repo.GetByClaim] finds an entity by a claim.
 	//
 	// All programs that write an entity must have the same Claims. One with others, or with
