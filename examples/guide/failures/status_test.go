@@ -42,6 +42,7 @@ var sentinels = map[string]error{
 	"table.ErrNotFound":              table.ErrNotFound,
 	"table.ErrOutcomeUnknown":        table.ErrOutcomeUnknown,
 	"schema.ErrMismatch":             schema.ErrMismatch,
+	"schema.ErrUnsupported":          schema.ErrUnsupported,
 	"table.ErrStale":                 table.ErrStale,
 	"table.ErrThrottled":             table.ErrThrottled,
 	"table.ErrTooLarge":              table.ErrTooLarge,
