@@ -15,7 +15,9 @@ var ErrMismatch = errors.New("table differs from its schema")
 // ErrUnsupported means that the engine does not have what it was asked for, such as vector
 // searches or point-in-time recovery: it is one for tests, and not DynamoDB. Nothing was
 // written. For [Table.Ensure] and [Table.Verify] it also means that the table is otherwise
-// as the schema says. Requests of packages table and stream return it, too.
+// as the schema says. Verify and Plan change nothing, so they know only of an operation that
+// the engine lacks, and not of a setting that it refuses or ignores. Requests of packages table
+// and stream return it, too.
 var ErrUnsupported = errors.New("this engine cannot do it")
 
 var (

@@ -27,8 +27,8 @@ type Plan struct {
 	// nothing while there is one.
 	Manual []Change `json:"manual"`
 	// Notes are what nobody has to resolve: indexes of the live table that the schema does
-	// not name, and settings of the schema that this engine does not have. A note of the
-	// second kind ends in "(this engine cannot)".
+	// not name, and settings of the schema whose operation this engine does not have. A note
+	// of the second kind ends in "(this engine cannot)".
 	Notes []Change `json:"notes"`
 }
 
@@ -92,7 +92,8 @@ func (t Table) Plan(ctx context.Context, client Client) (Plan, error) {
 //   - [keys.ErrInvalid], before any request.
 //   - [ErrMismatch], as a [*Error] that lists every difference.
 //   - [ErrUnsupported], as a [*Error] that lists them, if the only differences are
-//     settings that this engine does not have.
+//     settings whose operation this engine does not have. One that it refuses or ignores is
+//     ErrMismatch: only [Table.Ensure] finds that out.
 //   - [*Error] with the SDK's error, if a request fails.
 func (t Table) Verify(ctx context.Context, client Client) error {
 	all, err := t.inspect(ctx, client, "Verify")
