@@ -80,7 +80,7 @@ conformance: ## Run the conformance suite on the default engine and on DynamoDB 
 	go test -count=1 -tags dynamodblocal ./suites/conformance/... ./suites/awsconformance/...
 
 .PHONY: local
-local: ## Run the tests of LOCAL (./...) twice on one DynamoDB Local (needs java; 20 minutes)
+local: ## Run the tests of LOCAL (./...) twice on one DynamoDB Local (needs java; half an hour)
 	go run ./suites/conformance/dynamodblocal .ci/local $(or $(LOCAL),./...)
 
 .PHONY: copies
