@@ -38,7 +38,7 @@ func (e *description) deciderProblems(p *problems, spec schema.Table, fields []s
 }
 
 // sampleProblems adds what the key functions show with a sample value. A sample does not show
-// everything: so writes check their values, too.
+// everything, so writes check their values, too, except for functions of a struct's Version.
 func (e *description) sampleProblems(p *problems, spec schema.Table, fields []string, known bool) {
 	if !known || len(*p) > 0 { // a function may be missing
 		return
