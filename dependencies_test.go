@@ -166,7 +166,7 @@ func TestPictureOfPackages(t *testing.T) {
 	decoder := json.NewDecoder(bytes.NewReader(golang(t, "list", "-json=ImportPath,Imports", "./...")))
 	drawn := func(path string) (string, bool) {
 		name := strings.TrimPrefix(path, module+"/")
-		return name, name != path && !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "suites/")
+		return name, name != path && !strings.HasPrefix(name, "internal/")
 	}
 	for decoder.More() {
 		var p listed

@@ -20,6 +20,7 @@ import (
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/vectors"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
@@ -27,7 +28,6 @@ import (
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
-	"github.com/singletable/singletable/suites/vectors"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )

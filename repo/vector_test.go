@@ -16,10 +16,10 @@ import (
 
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/vectors"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/suites/vectors"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )

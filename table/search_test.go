@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/vectors"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/suites/vectors"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )

@@ -80,13 +80,22 @@ func (s Server) await(ctx context.Context, p *Process, url, port string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout,
 		fmt.Errorf("no response within %v", s.Timeout))
 	defer cancel()
+	// What else listens on the port may accept requests and never respond.
+	asking, stop := context.WithCancel(ctx)
+	go func() {
+		defer stop()
+		select {
+		case <-p.Exited():
+		case <-ctx.Done():
+		}
+	}()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 
 	var respondedAt time.Time
 	for {
-		if respondedAt.IsZero() && Responds(ctx, client.Do, url) == nil {
+		if respondedAt.IsZero() && Responds(asking, client.Do, url) == nil {
 			respondedAt = time.Now()
 		}
 		if !p.Alive() {

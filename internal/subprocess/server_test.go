@@ -142,24 +142,38 @@ func TestRunOnAPort(t *testing.T) {
 	t.Error("no port is free")
 }
 
+// Whether what has the port responds or not, the server's own end is seen at once.
 func TestRunOnAPortThatIsTaken(t *testing.T) {
 	t.Parallel()
-	var attempts int
-	s := subprocess.Server{
-		Program: self(t),
-		Args: func(port string) []string {
-			attempts++
-			return []string{"serve and tell", port}
-		},
-		Says:    says,
-		Port:    foreign(t, "0"),
-		Timeout: time.Minute,
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("error %v; want what the server printed", err)
-	}
-	if attempts != 1 {
-		t.Errorf("%d attempts on one port", attempts)
+	t.Cleanup(func() { _ = silent.Close() })
+	for name, port := range map[string]int{"responds": foreign(t, "0"), "is silent": portOf(silent)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var attempts int
+			s := subprocess.Server{
+				Program: self(t),
+				Args: func(port string) []string {
+					attempts++
+					return []string{"serve and tell", port}
+				},
+				Says:    says,
+				Port:    port,
+				Timeout: time.Minute,
+			}
+			_, _, err := s.Run(t.Context())
+			for _, want := range []string{"it ended before it responded", "address already in use"} {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v; want %q", err, want)
+				}
+			}
+			if attempts != 1 {
+				t.Errorf("%d attempts on one port", attempts)
+			}
+		})
 	}
 }
 

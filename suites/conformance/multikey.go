@@ -10,9 +10,9 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/multikey"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/suites/multikey"
 	"github.com/singletable/singletable/table"
 )
 
