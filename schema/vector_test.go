@@ -1,7 +1,6 @@
 package schema_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -164,57 +163,6 @@ func TestEnsureCreatesVectorIndexes(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "AccessDeniedException") {
 		t.Errorf("Ensure without the permission to search: %v", err)
 	}
-}
-
-// An index that is added to a table with items is CREATING, then filled, and then ACTIVE but
-// refuses searches for a while. Ensure waits for all of it: half a minute on the engine.
-func TestEnsureAddsAVectorIndex(t *testing.T) {
-	t.Parallel()
-	vectors.Needed(t)
-	faults := &tabletest.Faults{}
-	client := tabletest.Client(t, faults.Install)
-	spec := products()
-	live(t, spec, asItIs)
-	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-	one := &types.AttributeValueMemberN{Value: "1"}
-	for i := range 3 {
-		must(t, expect.ErrOf(client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &spec.Name, Item: map[string]types.AttributeValue{
-			"pk": text(fmt.Sprint(i)), "sk": text("x"), "tenant": text("acme"), "embedding": &types.AttributeValueMemberL{Value: []types.AttributeValue{one, one, one}},
-		}})))
-	}
-	spec.Vectors = []schema.VectorIndex{similar()}
-	plan := expect.Value(spec.Plan(t.Context(), client))(t)
-	equal(t, "manual", plan.Manual, []schema.Change{})
-	equal(t, "changes", plan.Changes, []schema.Change{{
-		Difference: "vector index similar: is missing",
-		Action: "add it; DynamoDB charges by the bytes that it writes, which are those of the vectors and projections of at most 3 items, " +
-			"by its count, which is up to about 6 hours old",
-	}})
-	var seen []string
-	see := func(texts ...string) tabletest.Fault {
-		return tabletest.After(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			resp, err := next.RoundTrip(r)
-			body := expect.Value(io.ReadAll(resp.Body))(t)
-			resp.Body = io.NopCloser(bytes.NewReader(body))
-			for _, text := range texts {
-				if bytes.Contains(body, []byte(text)) && !slices.Contains(seen, text) {
-					seen = append(seen, text)
-				}
-			}
-			return resp, err
-		})
-	}
-	states := []string{`"CREATING","Backfilling":false`, `"CREATING","Backfilling":true`, `"ACTIVE","IndexSizeBytes"`, "Cannot search", "SearchResults"}
-	faults.Always("DescribeTable", see(states[:3]...))
-	faults.Always("SearchVectors", see(states[3:]...))
-	must(t, spec.Ensure(t.Context(), client))
-	equal(t, "states", seen, states)
-	equal(t, "updates", len(faults.Requests("UpdateTable")), 1)
-	out := expect.Value(client.SearchVectors(t.Context(), &dynamodb.SearchVectorsInput{
-		TableName: &spec.Name, IndexName: aws.String("similar"), TopK: aws.Int32(10), SearchVector: []types.AttributeValue{one, one, one},
-		SearchConditionExpression: aws.String("tenant = :t"), ExpressionAttributeValues: map[string]types.AttributeValue{":t": text("acme")},
-	}))(t)
-	equal(t, "items that a search finds", len(out.SearchResults), 3)
 }
 
 // TestVectorDifferences compares schemas with the table of another one.
