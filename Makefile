@@ -7,6 +7,8 @@ ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 MODULES  = $(shell go list -m -f '{{.Dir}}')
 PACKAGES := github.com/singletable/singletable/...
 RACE     ?= $(PACKAGES)
+# The suites whose tests run within a minute each.
+SUITES   := $(addprefix ./suites/,awsconformance/... conformance/... mutants probes schedules soak/checker soak/nemesis soak/report)
 FUZZTIME ?= 10s
 SOAKTIME ?= 5m
 
@@ -19,8 +21,8 @@ run: ## Run the quickstart on a local engine
 	go run ./examples/quickstart
 
 .PHONY: test
-test: ## Run the tests on a local engine
-	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/...
+test: ## Run the tests on a local engine, of all modules: those that the gate runs
+	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/... $(SUITES)
 
 .PHONY: race
 race: ## Run the tests of RACE (all modules) with the race detector, except for those that measure, explore, soak and need a browser, and with SQLITE=1 those that compile SQLite, which takes minutes
@@ -141,6 +143,20 @@ guards: ## Remove each guard and fix, and show the test that fails without it (l
 .PHONY: mutants
 mutants: ## Change each operator of PKG (keys), and list the changes that no test sees; FILE, TESTS, RUN (minutes)
 	PKG='$(or $(PKG),keys)' FILE='$(FILE)' TESTS='$(TESTS)' RUN='$(RUN)' .ci/mutants
+
+.PHONY: nightly
+nightly: ## Run what the gate leaves out for time, or has a sample of (hours)
+	$(MAKE) platforms
+	$(MAKE) race RACE="./examples/... ./cmd/singletable/... ./suites/conformance" SQLITE=1
+	$(MAKE) copies
+	$(MAKE) fuzz FUZZTIME=10s
+	$(MAKE) local
+	$(MAKE) plans
+	go test -count=1 -timeout 1h ./suites/soak/workload # against engines that lie
+	$(MAKE) soak SOAKTIME=30m
+	$(MAKE) spec
+	$(MAKE) explore
+	$(MAKE) guards
 
 .PHONY: changed
 changed: ## Do the same with the lines changed since BASE (HEAD~1), for MUTANTTIME (2m) a package
