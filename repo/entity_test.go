@@ -105,7 +105,7 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 
 // typeErr returns the error of New for an entity of a type.
 func typeErr[T any](tbl *table.Table) error {
-	return expect.ErrOf(repo.New(tbl, repo.Entity[T]{Type: "T", Key: func(T) keys.Key { return docKey }}))
+	return repo.Declared(tbl, repo.Entity[T]{Type: "T", Key: func(T) keys.Key { return docKey }})
 }
 
 type embedded struct{ Title string }

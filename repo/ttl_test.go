@@ -108,7 +108,7 @@ func TestTypesOfTheTTLAttribute(t *testing.T) {
 // ttlProblem returns the only problem of an entity of the type, "" if it has none.
 func ttlProblem[T any](t *testing.T, tbl *table.Table) string {
 	t.Helper()
-	_, err := repo.New(tbl, repo.Entity[T]{Type: "T", Key: func(T) keys.Key { return keys.Key{} }})
+	err := repo.Declared(tbl, repo.Entity[T]{Type: "T", Key: func(T) keys.Key { return keys.Key{} }})
 	e, ok := errors.AsType[*schema.Error](err)
 	if !ok {
 		expect.OK(t, err)
