@@ -93,6 +93,10 @@
 // Reads and creates treat items whose TTL attribute is in the past as missing,
 // although DynamoDB deletes them up to a few days later.
 //
+// AWS: "DynamoDB read consistency" and "Using time to live (TTL) in DynamoDB", Amazon
+// DynamoDB Developer Guide. Seen: paritysuite/dynamodb-conformance,
+// error-messages/indexReads.test.ts.
+//
 // # Errors
 //
 // Invalid input is refused before a request is sent. Errors name the operation
@@ -109,6 +113,8 @@
 // adds to that. [table.Stats] has what a page cost. The Observe option of a
 // table reports each request; package table/telemetry turns that into logs,
 // traces, metrics and a summary by access pattern.
+//
+// AWS: "DynamoDB read and write operations", Amazon DynamoDB Developer Guide.
 //
 // # Caveats
 //

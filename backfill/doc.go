@@ -39,11 +39,14 @@
 // for each KB, and twice that for an entity with copies, plus what indexes
 // cost. [Job].ReadUnits and [Job].WriteUnits bound both per second.
 //
+// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // # Without a scan
 //
 // A [Transfer] changes a table on its way to a new one, between an export to S3 and an
 // import. It consumes no read or write units, and the programs that write have to stop
 // for it.
 //
-// AWS: "Working with scans in DynamoDB", Amazon DynamoDB Developer Guide.
+// AWS: "Scanning tables in DynamoDB", "DynamoDB data import from Amazon S3: how it works"
+// and "DynamoDB data export to Amazon S3: how it works", Amazon DynamoDB Developer Guide.
 package backfill

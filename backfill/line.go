@@ -15,6 +15,8 @@ import (
 
 // maxLine is how many bytes a line may have. An item has 400 KB at most. An element of
 // a list that counts one byte, such as {"S":""}, takes nine in JSON with its comma.
+// AWS: "Constraints in Amazon DynamoDB" and "DynamoDB item sizes and formats", Amazon
+// DynamoDB Developer Guide.
 const maxLine = 8 << 20
 
 // line is a line of a file of items in DynamoDB's JSON.

@@ -27,8 +27,9 @@ import (
 // out. A global table of version 2017.11.29 writes them into its items, and they are
 // about its own replication.
 //
-// AWS: "DynamoDB table export output format" and "Amazon S3 import formats for
-// DynamoDB", Amazon DynamoDB Developer Guide.
+// AWS: "DynamoDB table export output format", "Amazon S3 import formats for DynamoDB"
+// and "DynamoDB global tables version 2017.11.29 (Legacy): How it works", Amazon
+// DynamoDB Developer Guide.
 type Transfer struct {
 	// Table is the new table. No request is sent to it.
 	Table *table.Table
@@ -122,6 +123,8 @@ func (r TransferReport) String() string {
 //   - [table.ErrInvalid], if the Transfer is not valid; or if a line is not JSON, is cut
 //     off, is no item, is of an incremental export, or has more than 8 MB.
 //   - Those of in, as of a damaged file, and of out and aside.
+//
+// AWS: "Import format quotas and validation", Amazon DynamoDB Developer Guide.
 func (t *Transfer) Run(in io.Reader, out, aside io.Writer) (TransferReport, error) {
 	var report TransferReport
 	entities, err := t.validate()

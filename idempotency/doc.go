@@ -61,6 +61,8 @@
 // key is a new request. A record expires at the second ExpiresAt of the table's
 // clock, for reads and writes alike, even if DynamoDB deletes it later.
 //
+// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // # What to respond
 //
 // Test for these errors in this order: the first ones also match more general
@@ -81,9 +83,15 @@
 // replay costs the write units of the refused transaction, and a read unit if
 // the engine did not return the record with the refusal.
 //
+// AWS: "Amazon DynamoDB Transactions: How it works" and "Constraints in Amazon
+// DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // # Global tables
 //
 // A transaction is atomic only in the region that executed it. Where a table
 // has replicas in several regions, send the requests of one scope to one
 // region.
+//
+// AWS: "How DynamoDB global tables work" and "Constraints in Amazon DynamoDB", Amazon
+// DynamoDB Developer Guide.
 package idempotency

@@ -60,6 +60,8 @@ const maxOps = 99
 // A type that marshals itself is compared by its Equal method, if it has one.
 //
 // Make the ops of an entity before its snapshot: they set its version or revision.
+//
+// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 	return Plan[R]{ops: ops, result: result}
 }
@@ -231,7 +233,8 @@ func readBack[R any](result R, value types.AttributeValue) (back R, path string,
 
 // inOrder returns a result that was read from an item of the table as the first request
 // gets one: DynamoDB returns sets in any order. A result that this would change otherwise
-// stays as it is.
+// stays as it is. AWS: "Supported data types and naming rules in Amazon DynamoDB", Amazon
+// DynamoDB Developer Guide.
 func inOrder[R any](result R) R {
 	value, err := encode(result, item.Encode)
 	if err != nil {

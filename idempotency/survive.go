@@ -23,6 +23,8 @@ import (
 // Structs are compared field by field, unexported fields included. Nil and empty
 // are equal, since attributevalue stores some empty values as NULL. Infinities
 // and NaN are never equal: DynamoDB has no such numbers.
+//
+// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func differs(given, back reflect.Value, path string) string {
 	if own, ok := ownEqual(given, back); ok {
 		return pathIf(!own, path)

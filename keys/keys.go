@@ -91,8 +91,9 @@ import (
 	"unicode/utf8"
 )
 
-// The greatest lengths of keys that DynamoDB stores, in bytes. AWS: "Quotas in
-// Amazon DynamoDB", Amazon DynamoDB Developer Guide.
+// The greatest lengths of keys that DynamoDB stores, in bytes. AWS: "Constraints in
+// Amazon DynamoDB", Amazon DynamoDB Developer Guide. Seen:
+// nubo-db/dynamodb-conformance, limits/keyLength.test.ts.
 const (
 	MaxPK = 2048 // of a partition key
 	MaxSK = 1024 // of a sort key

@@ -172,7 +172,8 @@ func (l *Lease) Until() time.Time {
 // Check returns an op that makes a transaction depend on the lease: it fails, with
 // [table.ErrConditionFailed], once another holder has the lease or it was released. It holds
 // after the lease's end if nobody has taken it. [table.FailedOp] finds it by the name "lease".
-// It costs two write units.
+// It costs two write units. AWS: "Amazon DynamoDB Transactions: How it works", Amazon
+// DynamoDB Developer Guide.
 func (l *Lease) Check() table.Op {
 	return table.Check(l.lock.lease.Key, expression.Name(stored.Owner).Equal(expression.Value(l.owner))).IfType(stored.Type).WithName("lease")
 }

@@ -7,6 +7,8 @@
 // cursor of this package is encrypted and authenticated. A client cannot read
 // it, and a changed cursor, or one of another user, is refused.
 //
+// AWS: Query, Amazon DynamoDB API Reference.
+//
 // # Nouns
 //
 // A [Position] holds the values of the key attributes that order the query,

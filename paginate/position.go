@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// The types that DynamoDB allows for key attributes, by their letters.
+// The types that DynamoDB allows for key attributes, by their letters. AWS:
+// KeySchemaElement, Amazon DynamoDB API Reference.
 const (
 	String byte = 'S'
 	Number byte = 'N'

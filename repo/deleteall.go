@@ -64,6 +64,9 @@ const deletesAtOnce = 8
 // [ErrOrphan] for an item to which no key of its entity leads; [table.ErrWrongType] for
 // one of another type, or without a type. Such items stay: delete them by their keys. The Deleted
 // is that of the work done until then. Query.Project has no meaning.
+//
+// AWS: "Change data capture for DynamoDB Streams", "Using Global Secondary Indexes in
+// DynamoDB" and "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
 func (r *Repo[T]) DeleteAll(ctx context.Context, q table.Query, options *DeleteOptions) (Deleted, error) {
 	return r.core.deleteAll(ctx, q, options)
 }

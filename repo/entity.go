@@ -139,7 +139,8 @@ type Entity[T any] struct {
 	// OldestShape is the shape of the oldest stored items; at first 0. Raise it,
 	// and delete the upgrades before it, after a backfill has verified that there
 	// are no older items. An older item is then [ErrUpgrade]. A table's stream
-	// has older images for a day more.
+	// has older images for a day more. AWS: "Change data capture for DynamoDB Streams",
+	// Amazon DynamoDB Developer Guide.
 	OldestShape int
 	// FormerKeys return the keys of the main item in earlier releases. RefreshOps
 	// moves such an item. If the entity is under its present key already, it deletes the

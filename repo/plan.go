@@ -352,8 +352,9 @@ func (c *core) withIndexes(i int, key keys.Key, v any, fields diff, attributes t
 }
 
 // maxExpression is how long an update expression may be, in bytes; parts of it
-// take about as many as the two constants say. AWS: "Service, account, and table
-// quotas", Amazon DynamoDB Developer Guide.
+// take about as many as the two constants say. AWS: "Constraints in Amazon DynamoDB",
+// Amazon DynamoDB Developer Guide. Seen: paritysuite/dynamodb-conformance,
+// limits/expressionSize.test.ts.
 const (
 	maxExpression = 4096
 	setPart       = len("#s100 = :s100, ")

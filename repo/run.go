@@ -14,9 +14,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// maxGuarded is how many attributes a condition compares at most. AWS: "Constraints
-// in Amazon DynamoDB", Amazon DynamoDB Developer Guide: 300 operators in an
-// expression.
+// maxGuarded is how many attributes a condition compares at most: an expression has 300
+// operators at most. AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const maxGuarded = 140
 
 // ops returns the ops of steps, one each.

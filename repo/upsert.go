@@ -42,6 +42,8 @@ const maxUpserts = 4
 // key. Upsert cannot check this: the update is applied. If the item does not
 // decode, every later read fails. If its key differs, every other write is
 // [ErrOrphan].
+//
+// AWS: "Update expressions", Amazon DynamoDB Developer Guide.
 func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuilder) (T, error) {
 	return value[T](r.core.upsert(ctx, &v, update))
 }

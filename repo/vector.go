@@ -145,6 +145,8 @@ func (c *core) isCopy(v any, stored func() map[string]types.AttributeValue, pk, 
 //
 // A copy that an earlier release has stored with the vector is dropped, if the search returns
 // all other attributes: without them its key is not known.
+//
+// Seen: nubo-db/dynamodb-conformance, vectorSearch/search.test.ts.
 func (r *Repo[T]) Search(ctx context.Context, s table.Search) ([]table.Match[T], table.Stats, error) {
 	c := &r.core
 	whole, err := c.checkSearch(s)

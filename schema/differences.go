@@ -194,7 +194,8 @@ func underQuota(n int, action string) string {
 
 // additionText says what adding an index to the table takes. Each item in the index
 // costs a write unit for each KB, rounded up, so all together cost at most one for
-// each item and one for each KB.
+// each item and one for each KB. AWS: "Managing Global Secondary Indexes in DynamoDB",
+// Amazon DynamoDB Developer Guide.
 func additionText(have *types.TableDescription) (action string, units int64) {
 	items, bytes := aws.ToInt64(have.ItemCount), aws.ToInt64(have.TableSizeBytes)
 	units = items + bytes/writeUnit

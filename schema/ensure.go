@@ -16,7 +16,8 @@ import (
 )
 
 // stillTime is how long Ensure waits while nothing changes, when the context has no
-// deadline. On AWS a table takes about 15 seconds.
+// deadline. On AWS a table takes about 15 seconds. Seen: nubo-db/dynamodb-conformance,
+// vectorSearch.
 const stillTime = 5 * time.Minute
 
 // The pauses between looks at the table grow from the first to the second.
@@ -26,7 +27,8 @@ const (
 )
 
 // refusedPause is the least pause after a refused request: while DynamoDB prepares
-// the backups of a new table, or builds another index.
+// the backups of a new table, or builds another index. AWS: UpdateContinuousBackups,
+// Amazon DynamoDB API Reference.
 const refusedPause = time.Second
 
 // shownTime is how long DynamoDB may take to show a change that it has accepted.
@@ -63,6 +65,9 @@ const shownTime = 10 * time.Second
 //   - [*Error] with the end of the context or of the 5 minutes,
 //     [context.DeadlineExceeded], and the last status.
 //   - [*Error] with the SDK's error, if a request fails.
+//
+// AWS: "Managing Global Secondary Indexes in DynamoDB" and "Adding a Global Secondary
+// Index to a large table", Amazon DynamoDB Developer Guide.
 func (t Table) Ensure(ctx context.Context, client Client) error {
 	i, err := t.inspector(client, "Ensure")
 	if err != nil {

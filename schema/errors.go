@@ -63,7 +63,7 @@ func (p problems) add(format string, args ...any) {
 	*p.all = append(*p.all, p.where+fmt.Sprintf(format, args...))
 }
 
-// name adds why a table or an index cannot have a name. AWS: "Naming rules", Amazon
+// name adds why a table or an index cannot have a name. AWS: "Constraints in Amazon DynamoDB", Amazon
 // DynamoDB Developer Guide.
 func (p problems) name(name string) {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"

@@ -14,7 +14,7 @@ import (
 // counts every six hours or so, and items that have expired until it deletes them: a
 // new table has 0. Count of package table is exact.
 //
-// AWS: TableDescription, ItemCount, Amazon DynamoDB API Reference.
+// AWS: DescribeTable and TableDescription, Amazon DynamoDB API Reference.
 //
 // Errors, as an [*Error]: [keys.ErrInvalid], [ErrMismatch] if there is no such table or
 // index, and the SDK's.

@@ -26,7 +26,9 @@ type Index struct {
 	// are those that it has anyway, and no key function is needed. The type
 	// attribute can be one; as the first of PKs it keeps entities apart.
 	//
-	// AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide.
+	// AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide; CreateTable,
+	// Amazon DynamoDB API Reference. Seen: paritysuite/dynamodb-conformance,
+	// query/multiAttributeGsiKey.test.ts.
 	PKs []Attribute `json:"pks,omitempty"`
 	SKs []Attribute `json:"sks,omitempty"`
 	// Local makes a local secondary index; global otherwise.
@@ -80,7 +82,8 @@ func (t Table) recent() bool {
 }
 
 // maxKeyAttributes is how many attributes each of the two keys of a global index can
-// have. AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide.
+// have. AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide;
+// CreateTable, Amazon DynamoDB API Reference.
 const maxKeyAttributes = 4
 
 // withTypes returns a copy in which no type is left to a default.

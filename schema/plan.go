@@ -42,7 +42,8 @@ type Change struct {
 	// WriteUnits is an upper bound of what the change consumes: for an index one
 	// unit for each item and each KB of the table. DynamoDB updates its count of
 	// items and bytes about every six hours, so the table may have more by now. Zero
-	// means nothing, or that DynamoDB has not counted yet; Action says which.
+	// means nothing, or that DynamoDB has not counted yet; Action says which. AWS:
+	// TableDescription, Amazon DynamoDB API Reference.
 	WriteUnits int64 `json:"writeUnits,omitzero"`
 }
 
@@ -60,6 +61,8 @@ func (c Change) String() string { return c.Difference + "; " + c.Action }
 // Errors:
 //   - [keys.ErrInvalid], before any request.
 //   - [*Error] with the SDK's error, if a request fails.
+//
+// AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func (t Table) Plan(ctx context.Context, client Client) (Plan, error) {
 	all, err := t.inspect(ctx, client, "Plan")
 	if err != nil {
@@ -177,7 +180,7 @@ type difference struct {
 	// request makes the change. It is nil if DynamoDB makes it already.
 	request func(context.Context) error
 	// update means that the request is an UpdateTable, of which DynamoDB accepts
-	// one at a time.
+	// one at a time. AWS: UpdateTable, Amazon DynamoDB API Reference.
 	update bool
 }
 

@@ -20,7 +20,7 @@ const (
 )
 
 // tagText reports whether a tag may consist of the text. AWS: "Tag naming limits
-// and requirements", Tagging AWS Resources User Guide.
+// and requirements", Tagging AWS Resources and Tag Editor User Guide.
 func tagText(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool {
 		return !unicode.In(c, unicode.L, unicode.Z, unicode.N) && !strings.ContainsRune("_.:/=+-@", c)
@@ -91,7 +91,8 @@ func (t Table) tagProblems(p problems) {
 	}
 }
 
-// reservedTag begins the keys of tags that only AWS can set.
+// reservedTag begins the keys of tags that only AWS can set. AWS: "Tagging
+// restrictions in DynamoDB", Amazon DynamoDB Developer Guide.
 const reservedTag = "aws:"
 
 // provisioned returns t as a member of a request, nil if it is zero.

@@ -44,7 +44,8 @@ type Table struct {
 	// an expiry of another type does not expire either, for DynamoDB and for reads.
 	// DynamoDB deletes no item whose expiry is more than five years ago: reads do not
 	// show it, and it stays until a program deletes it. Writes refuse an expiry after
-	// the year 9999, such as one in milliseconds, but not in an item that is stored as it is.
+	// the year 9999, such as one in milliseconds, but not in an item that is stored as it
+	// is. AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
 	TTL string `json:"ttl,omitzero"`
 
 	// Indexes are the secondary indexes that the application uses. The live
@@ -67,20 +68,23 @@ type Table struct {
 	// ProvisionedThroughput is the capacity of the table, in units per second.
 	// It is required with the billing mode PROVISIONED and refused without. It
 	// is set when the table is created and never compared, since auto scaling
-	// changes it.
+	// changes it. AWS: "Managing throughput capacity automatically with DynamoDB auto
+	// scaling", Amazon DynamoDB Developer Guide.
 	ProvisionedThroughput Throughput `json:"provisionedThroughput,omitzero"`
 	// WarmThroughput is the load, in units per second, that the new table can
-	// take from its first second. It is never compared: DynamoDB raises it.
+	// take from its first second. It is never compared: DynamoDB raises it. AWS:
+	// "Understanding DynamoDB warm throughput", Amazon DynamoDB Developer Guide.
 	WarmThroughput Throughput `json:"warmThroughput,omitzero"`
 	// TableClass is STANDARD or STANDARD_INFREQUENT_ACCESS. It is never compared.
 	TableClass types.TableClass `json:"tableClass,omitzero"`
 	// PointInTimeRecovery turns continuous backups on, with the recovery period
 	// that DynamoDB has by default, 35 days. Local engines have no such backups:
-	// clear the field there.
+	// clear the field there. AWS: PointInTimeRecoverySpecification, Amazon DynamoDB API
+	// Reference.
 	PointInTimeRecovery bool `json:"pointInTimeRecovery,omitzero"`
 	// DeletionProtection makes DynamoDB refuse to delete the table. In templates
 	// of package tablemodel it also keeps CloudFormation and Terraform from
-	// deleting or replacing the table.
+	// deleting or replacing the table. AWS: CreateTable, Amazon DynamoDB API Reference.
 	DeletionProtection bool `json:"deletionProtection,omitzero"`
 	// Tags are the tags of a new table. They are never compared.
 	Tags map[string]string `json:"tags,omitempty"`
@@ -103,7 +107,8 @@ const (
 
 // maxAttributeName is the maximum length, in characters, of the names of key
 // attributes, projected attributes and the TTL attribute. AWS: KeySchemaElement,
-// Projection and TimeToLiveSpecification, Amazon DynamoDB API Reference.
+// Projection and TimeToLiveSpecification, Amazon DynamoDB API Reference; "Constraints in
+// Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const maxAttributeName = 255
 
 // maxLocalIndexes and maxIncluded are limits of DynamoDB: of local indexes, and of the
@@ -266,6 +271,8 @@ func (t Table) attributeTypes(p problems) map[string]types.ScalarAttributeType {
 // of their own for these: see [Table.Ensure].
 //
 // The error matches [keys.ErrInvalid].
+//
+// AWS: UpdateTimeToLive and UpdateContinuousBackups, Amazon DynamoDB API Reference.
 func (t Table) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err

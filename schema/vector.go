@@ -17,7 +17,7 @@ import (
 // has the vector and, where the index has a Partition, that attribute. Reads by
 // table.SearchVectors alone use it.
 //
-// AWS: "Requirements and limitations" of vector search, Amazon DynamoDB Developer Guide.
+// AWS: "Vector search: Requirements and limitations", Amazon DynamoDB Developer Guide.
 type VectorIndex struct {
 	// Name is the index's name. No other index of the table has it.
 	Name string `json:"name"`
@@ -221,7 +221,8 @@ func (i *inspector) vectorObstacle(x types.VectorIndex) string {
 }
 
 // vectorAddition says what adding a vector index to the table takes. DynamoDB charges the
-// bytes that it writes to vector indexes, and no write units for them.
+// bytes that it writes to vector indexes, and no write units for them. AWS: "Monitoring
+// vector index capacity", Amazon DynamoDB Developer Guide.
 func vectorAddition(have *types.TableDescription) string {
 	items := aws.ToInt64(have.ItemCount)
 	if items < 1 {

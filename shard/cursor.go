@@ -61,6 +61,8 @@ func (r *Reader[T]) mergeFrom(q Query, after *position) *merge[T] {
 // The result includes the position, since DynamoDB has no range that excludes
 // one end and includes the other. Rows up to it are dropped when they arrive, and
 // so is the one key after a prefix that the result may include.
+//
+// AWS: Query, Amazon DynamoDB API Reference.
 func remaining(q Query, after *position) keys.Range {
 	r := q.Range
 	if after == nil {

@@ -13,6 +13,9 @@
 //	reader, err := shard.New[Transaction](tbl, index, nil)
 //	newest, err := reader.Latest(ctx, 10)
 //
+// AWS: "Best practices for designing and using partition keys effectively in
+// DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // # Change the number of shards
 //
 // To raise it, deploy the new number to all readers first, then to writers.

@@ -198,7 +198,8 @@ func (m *merge[T]) upTo(s *source) int {
 	return sort.Search(len(m.rows), func(i int) bool { return m.beyond(m.rows[i].sk, s.last) })
 }
 
-// block is how many items fit into the 4 KB that reads are charged by.
+// block is how many items fit into the 4 KB that reads are charged by. AWS:
+// "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func (m *merge[T]) block() int { return int(max(1, 4096/max(1, m.r.size.Load()))) }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }

@@ -17,7 +17,8 @@ import (
 )
 
 // Aside says which record a [Reader] has set aside, and why. The record itself stays in
-// the stream for a day; the item is in the table.
+// the stream for a day; the item is in the table. AWS: "Change data capture for
+// DynamoDB Streams", Amazon DynamoDB Developer Guide.
 type Aside struct {
 	// Key is the key of the item, and Type its type.
 	Key  keys.Key

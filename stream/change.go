@@ -40,7 +40,7 @@ type Change[T any] struct {
 	// Key is the key of the entity's main item.
 	Key keys.Key
 	// At is when the change was made, in UTC, approximately. Lambda gives whole
-	// seconds.
+	// seconds. AWS: StreamRecord, Amazon DynamoDB Streams API Reference.
 	At time.Time
 	// Sequence orders the changes within a shard of the stream: a decimal number of up
 	// to 40 digits. Two changes of one item are in one shard, or in a shard and its

@@ -19,6 +19,8 @@
 // The table needs a stream with both images: set schema.Table.Stream to
 // NEW_AND_OLD_IMAGES.
 //
+// AWS: "Change data capture for DynamoDB Streams", Amazon DynamoDB Developer Guide.
+//
 // # What is a change
 //
 // An entity with several copies has a record for each copy, but only one
@@ -46,6 +48,10 @@
 // an old value would do harm, a handler must not rely on order alone: let it
 // compare versions.
 //
+// AWS: "Retain discarded records for a DynamoDB event source in Lambda", AWS Lambda
+// Developer Guide; "Change data capture for DynamoDB Streams", Amazon DynamoDB Developer
+// Guide.
+//
 // # Effects
 //
 // Every change is delivered at least once. For an effect in the table, use
@@ -55,6 +61,8 @@
 //
 // An outbox is an entity for messages. A service creates a message in the transaction of
 // its other writes, and the handler of the message's Insert sends it.
+//
+// AWS: "Using AWS Lambda with Amazon DynamoDB", AWS Lambda Developer Guide.
 //
 // # Sources
 //
@@ -72,5 +80,6 @@
 // are free.
 //
 // AWS: "Change data capture for DynamoDB Streams" and "DynamoDB Streams and AWS Lambda
-// triggers", Amazon DynamoDB Developer Guide.
+// triggers", Amazon DynamoDB Developer Guide; "Amazon DynamoDB pricing, on demand", AWS
+// pricing pages.
 package stream

@@ -16,7 +16,8 @@ import (
 // Developer Guide.
 type Response struct {
 	// BatchItemFailures holds the first record that was not handled, if there is one.
-	// Lambda delivers it again with all records behind it.
+	// Lambda delivers it again with all records behind it. AWS: "Configuring partial batch
+	// response with DynamoDB and Lambda", AWS Lambda Developer Guide.
 	BatchItemFailures []ItemFailure `json:"batchItemFailures"`
 	// Err is why the record was not handled, for the function's log. It is not part of
 	// the JSON.
@@ -45,6 +46,9 @@ type ItemFailure struct {
 // Errors: [table.ErrInvalid], before any handler is called, if the event is not that of
 // a stream of the router's table, or a record lacks images or the ARN of the stream.
 // Lambda then delivers the event again.
+//
+// AWS: "How Lambda handles errors from DynamoDB event sources", AWS Lambda Developer
+// Guide.
 func (r *Router) Handle(ctx context.Context, event json.RawMessage) (Response, error) {
 	response := Response{BatchItemFailures: []ItemFailure{}}
 	records, err := parseEvent(event)
@@ -91,8 +95,8 @@ func (r *Router) identify(records []*record) error {
 // reach no handler, [OnOther] included. A router without entities has no filters, and
 // everything passes.
 //
-// AWS: "Using event filtering with a DynamoDB event source", AWS Lambda Developer
-// Guide.
+// AWS: "Using event filtering with a DynamoDB event source", AWS Lambda Developer Guide;
+// "AWS Lambda pricing", AWS pricing pages.
 func (r *Router) EventFilter() json.RawMessage {
 	type filter struct{ Pattern string }
 	criteria := struct{ Filters []filter }{[]filter{}}

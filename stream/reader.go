@@ -45,12 +45,15 @@ type Reader struct {
 	// Since is the time from which records are handled: all that were written since then,
 	// and perhaps others of the same minute. Earlier ones are read and passed over. Records
 	// have whole seconds, or on some local engines whole minutes, rounded down. By default all
-	// records are handled that the stream still has, which are those of 24 hours.
+	// records are handled that the stream still has, which are those of 24 hours. AWS:
+	// "Change data capture for DynamoDB Streams", Amazon DynamoDB Developer Guide;
+	// StreamRecord, Amazon DynamoDB Streams API Reference.
 	Since time.Time
 	// Interval is how long to wait after a response without records, a second by
 	// default. It is the latency of an idle stream, and its price: see the package
 	// documentation. After ten of them, but not more than ten seconds, a process looks
-	// for new shards and for those that others have left.
+	// for new shards and for those that others have left. AWS: "Amazon DynamoDB pricing, on
+	// demand", AWS pricing pages.
 	Interval time.Duration
 	// Attempts is how often a record is tried before it is set aside: see [SetAside].
 	// By default it is tried until it succeeds, and blocks its shard.

@@ -33,8 +33,8 @@ type record struct {
 	untyped string
 }
 
-// ttlPrincipal is who deletes expired items. AWS: "DynamoDB Streams and Time to
-// Live", Amazon DynamoDB Developer Guide.
+// ttlPrincipal is who deletes expired items. AWS: "DynamoDB Streams and Time to Live",
+// Amazon DynamoDB Developer Guide; Record, Amazon DynamoDB Streams API Reference.
 const (
 	ttlPrincipal     = "dynamodb.amazonaws.com"
 	ttlPrincipalType = "Service"
@@ -255,8 +255,8 @@ func newRecord(arn string, from streamtypes.Record) (*record, error) {
 }
 
 // tableOf returns the name of the table in the ARN of a stream, "" if it is not
-// one of a stream. AWS: "Resource types defined by Amazon DynamoDB", Service
-// Authorization Reference.
+// one of a stream. AWS: "Actions, resources, and condition
+// keys for Amazon DynamoDB", Service Authorization Reference.
 func tableOf(arn string) string {
 	_, name, _ := strings.Cut(arn, ":table/")
 	name, label, _ := strings.Cut(name, "/stream/")

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// AWS: BatchGetItem and BatchWriteItem, Amazon DynamoDB API Reference.
+	// AWS: BatchGetItem and BatchWriteItem, Amazon DynamoDB API Reference. Seen:
+	// nubo-db/dynamodb-conformance, limits/batchLimits.test.ts.
 	maxBatchGet   = 100
 	maxBatchWrite = 25
 	// batchParallel bounds the requests of one batch that are in flight.
@@ -29,6 +30,8 @@ const (
 // Keys that DynamoDB leaves unprocessed are requested again, within a budget for each
 // request: see [Options].MaxAttempts. Then the error says which keys remain, and no items
 // are returned.
+//
+// Seen: nubo-db/dynamodb-conformance, limits/batchLimits.test.ts.
 func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
 	chunks, remaining, err := t.batchGet(ctx, ks, func() *items { return into(new([]T)) })
 	if err != nil {

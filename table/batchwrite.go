@@ -17,6 +17,8 @@ import (
 //
 // Writes that DynamoDB leaves unprocessed are sent again, within a budget for each
 // request: see [Options].MaxAttempts.
+//
+// Seen: nubo-db/dynamodb-conformance, limits/batchLimits.test.ts.
 func (t *Table) BatchWrite(ctx context.Context, ops ...Op) error {
 	if remaining, err := t.batchWrite(ctx, ops); err != nil {
 		return &Error{Op: "BatchWrite", Table: t.schema.Name, Remaining: remaining, Err: explain(err)}

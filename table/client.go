@@ -14,6 +14,8 @@ import (
 // sent more than once. Items of an input can share attribute values: an implementation
 // that encrypts replaces a value in its map, and never changes one. It must be safe for
 // concurrent use.
+//
+// Code: aws-dax-go-v2, dax/api.go.
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)

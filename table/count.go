@@ -23,6 +23,8 @@ import (
 //
 // If a request fails, the Stats are those of the requests before. The errors are those
 // of [QueryPage].
+//
+// AWS: Query, Amazon DynamoDB API Reference.
 func (t *Table) Count(ctx context.Context, q Query) (Stats, error) {
 	q.Project, t = nil, t.Project()
 	r, err := t.query(q)

@@ -16,6 +16,8 @@
 // [Table.Do] runs one op. [Table.Transact] runs several, all or none.
 // [Table.BatchWrite] runs many, without that guarantee.
 //
+// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // # Values
 //
 // Items become Go values, and Go values items, by the rules of the SDK's
@@ -55,6 +57,10 @@
 // Delays are random and grow to a second at most. The end of the context ends
 // every wait; the error then matches the context's error and its cause.
 //
+// AWS: TransactWriteItems and BatchWriteItem, Amazon DynamoDB API Reference; "Amazon
+// DynamoDB Transactions: How it works", Amazon DynamoDB Developer Guide. Code:
+// aws-sdk-go-v2/service/dynamodb, api_client.go; aws-sdk-go-v2@v1.48.0, CHANGELOG.md.
+//
 // # Connections
 //
 // The SDK's default HTTP client keeps ten idle connections to DynamoDB. A read
@@ -73,6 +79,8 @@
 //		t.MaxIdleConns, t.MaxIdleConnsPerHost = 200, 200
 //	})
 //
+// Code: aws-sdk-go-v2, aws/transport/http/client.go.
+//
 // # Late reads
 //
 // [Options].HedgeReads sends a late read a second time. It is off by default. A
@@ -85,6 +93,9 @@
 // and two in a transaction. A query pays for the items that DynamoDB reads,
 // before the filter. [Stats] and [Options].Observe report the costs; package
 // telemetry adds them up by access pattern.
+//
+// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide. Seen:
+// nubo-db/dynamodb-conformance, query/consumedCapacity.test.ts.
 //
 // # Reading the code
 //

@@ -44,12 +44,14 @@ var (
 	// that was read in part.
 	ErrStale error = staleSentinel{}
 	// ErrThrottled means that DynamoDB refused for lack of capacity, retries
-	// included. Nothing was written by the refused request.
+	// included. Nothing was written by the refused request. AWS: "Error handling with
+	// DynamoDB", Amazon DynamoDB Developer Guide.
 	ErrThrottled = errors.New("throttled")
 	// ErrTooLarge means that an item, a transaction or the number of its operations
 	// is over a DynamoDB limit. Nothing was written. It is found before anything is
 	// sent, unless an update makes a stored item too large. In most Regions a single update
 	// can write some 20 bytes for each clause less: DynamoDB charges it for its expression.
+	// Seen: paritysuite/dynamodb-conformance, limits/itemSizeBySurface.test.ts.
 	ErrTooLarge = errors.New("over a size limit")
 	// ErrOutcomeUnknown means that a write may or may not take effect: an attempt
 	// got no response, and may still be in flight. Read to find out, or repeat the

@@ -38,7 +38,7 @@ type Event struct {
 	// SDK has repeated with success among them. A Reason with KeyRange, such as
 	// TableWriteKeyRangeThroughputExceeded, means that the partition of a key is too hot.
 	// It is the code of the error where DynamoDB gives no reason. AWS: "Diagnosing
-	// throttling", Amazon DynamoDB Developer Guide.
+	// throttling" and "Key range throughput exceeded", Amazon DynamoDB Developer Guide.
 	Throttles []types.ThrottlingReason
 	// Err is the error, nil after success. [Classify] gives its class.
 	Err error
@@ -72,7 +72,7 @@ type Stats struct {
 	// Items is how many items the caller got.
 	Items int
 	// Scanned is how many items DynamoDB looked at, before filters. It is what
-	// the read units are for.
+	// the read units are for. AWS: Query, Amazon DynamoDB API Reference.
 	Scanned int
 	// Requests is how many requests were sent, without the SDK's own retries.
 	Requests int

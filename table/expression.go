@@ -13,8 +13,10 @@ import (
 	"github.com/singletable/singletable/internal/item"
 )
 
-// Limits of expressions. AWS: "Constraints in Amazon DynamoDB" and "Comparison
-// operator and function reference", Amazon DynamoDB Developer Guide.
+// Limits of expressions. AWS: "Constraints in Amazon DynamoDB", "Comparison operator and
+// function reference" and "Specifying item attributes when using expressions in
+// DynamoDB", Amazon DynamoDB Developer Guide. Seen: paritysuite/dynamodb-conformance,
+// limits/expressionSize.test.ts.
 const (
 	maxExpression      = 4 << 10 // bytes of the text as it is sent
 	maxSubstitutes     = 2 << 20 // bytes of all names and values
@@ -101,7 +103,8 @@ func isPath(c byte) bool {
 }
 
 // operators counts the operators and functions of a condition as DynamoDB does:
-// BETWEEN with its AND is one.
+// BETWEEN with its AND is one. AWS: "Count expression operators in DynamoDB with an AWS
+// SDK", Amazon DynamoDB Developer Guide.
 func (f formula) operators() int {
 	n := 0
 	for _, token := range f.tokens {

@@ -22,6 +22,8 @@ import (
 //
 // It costs one read unit for each 4 KB, half of that unless the table is
 // [Table.Consistent].
+//
+// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func Get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 	var found []T
 	if err := t.get(ctx, key, into(&found)); err != nil {
@@ -109,6 +111,9 @@ func (t *Table) projection() (p projection, err error) {
 // When DynamoDB cancels the transaction because of a write to one of the items,
 // or for lack of capacity, it is sent again within the budget of a call, see
 // [Options].MaxAttempts: up to 10 times.
+//
+// AWS: TransactGetItems, Amazon DynamoDB API Reference. Seen:
+// nubo-db/dynamodb-conformance, transactions/transactGet.test.ts.
 func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
 	var values []T
 	places, err := t.transactGet(ctx, ks, into(&values))

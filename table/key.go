@@ -28,7 +28,9 @@ func checkSK(kind types.ScalarAttributeType, sk keys.SK) error {
 }
 
 // plain reports whether a number is written as DynamoDB returns it, so that two
-// keys are equal exactly if they are equal to DynamoDB.
+// keys are equal exactly if they are equal to DynamoDB. Seen:
+// nubo-db/dynamodb-conformance, putItem/numericKeys.test.ts,
+// limits/numberPrecision.test.ts.
 func plain(number string) bool {
 	_, ok := item.ParseNumber(number)
 	return ok && item.PlainNumber(number) == number
@@ -82,7 +84,9 @@ func keyText(value types.AttributeValue) (types.ScalarAttributeType, string) {
 }
 
 // indexKey is a key attribute of indexes. DynamoDB refuses an item with an invalid
-// one, even if the item lacks the index's other key attribute.
+// one, even if the item lacks the index's other key attribute. AWS: "Managing
+// Global Secondary Indexes in DynamoDB" and "Detecting and correcting index key
+// violations in DynamoDB", Amazon DynamoDB Developer Guide.
 type indexKey struct {
 	name  string
 	kind  types.ScalarAttributeType

@@ -36,8 +36,12 @@ import (
 //     booleans in <; the same path on both sides of an operator; parts of a key; and
 //     two clauses of an update about one attribute, or about it and a part of it.
 //
-// AWS: "Constraints in Amazon DynamoDB" and "Supported data types and naming rules in
-// Amazon DynamoDB", Amazon DynamoDB Developer Guide.
+// AWS: "Constraints in Amazon DynamoDB", "Supported data types and naming rules in Amazon
+// DynamoDB" and "Managing Global Secondary Indexes in DynamoDB", Amazon DynamoDB
+// Developer Guide. Seen: nubo-db/dynamodb-conformance, limits/emptyValues.test.ts,
+// limits/numberPrecision.test.ts; paritysuite/dynamodb-conformance,
+// error-messages/putItem.test.ts, limits/nestingDepth.test.ts,
+// limits/expressionSize.test.ts.
 //
 // The zero Op is [ErrInvalid]. An Op is safe for concurrent use as long as the
 // value that it was made from does not change.
@@ -91,21 +95,24 @@ func Delete(key keys.Key) Op { return Op{verb: verbDelete, key: key} }
 
 // Check writes nothing. Its transaction fails unless the condition holds for
 // the item under the key. It costs two write units for each KB of the item. The zero
-// condition is for a Check of the version alone, by [Op.IfVersion].
+// condition is for a Check of the version alone, by [Op.IfVersion]. AWS: "Amazon DynamoDB
+// Transactions: How it works", Amazon DynamoDB Developer Guide.
 func Check(key keys.Key, condition expression.ConditionBuilder) Op {
 	return Op{verb: verbCheck, key: key, condition: condition}
 }
 
 // CheckMissing is a [Check] that the item under the key is missing or expired. Otherwise its
 // transaction fails with [ErrExists]. It costs two write units for each KB of the item, and
-// two if there is no item.
+// two if there is no item. AWS: "Amazon DynamoDB Transactions: How it works", Amazon
+// DynamoDB Developer Guide.
 func CheckMissing(key keys.Key) Op {
 	return Op{verb: verbCheck, key: key, guard: guard{missing: true}}
 }
 
 // CheckExists is a [Check] that there is a live item under the key. Otherwise its transaction
 // fails with [ErrNotFound]. It costs two write units for each KB of the item, and two if there
-// is no item.
+// is no item. AWS: "Amazon DynamoDB Transactions: How it works", Amazon DynamoDB
+// Developer Guide.
 func CheckExists(key keys.Key) Op {
 	return Op{verb: verbCheck, key: key, guard: guard{exists: true}}
 }

@@ -13,7 +13,8 @@ type Page[T any] struct {
 	Items []T
 	// Next is the cursor for [Query].After that gives the next page. It is empty
 	// exactly when DynamoDB says that there is nothing more. DynamoDB stops at
-	// a limit without looking further, so the last page can be empty.
+	// a limit without looking further, so the last page can be empty. AWS: "Paginating
+	// table query results in DynamoDB", Amazon DynamoDB Developer Guide.
 	Next string
 	// Prev is the cursor for [Query].After that gives the page before: the Limit
 	// items before the first one of this page, in the order of the query. Only

@@ -65,7 +65,9 @@ type Query struct {
 	// items: see [Table.Project].
 	Project []string
 	// Consistent asks for a strongly consistent read, at twice the read units.
-	// Global indexes have none.
+	// Global indexes have none. AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB
+	// Developer Guide. Seen: paritysuite/dynamodb-conformance,
+	// error-messages/indexReads.test.ts.
 	Consistent bool
 }
 

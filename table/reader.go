@@ -113,7 +113,8 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 }
 
 // checkFilter reports a filter that is invalid, on an attribute that an upgrade touches, or in a query
-// on one of its keys, which DynamoDB refuses.
+// on one of its keys, which DynamoDB refuses. Seen: architect/dynalite,
+// test/query.js.
 func (r *reader) checkFilter(text string, names map[string]string, values Item) error {
 	f, err := r.t.checkFormula("filter", text, names, values)
 	if err == nil {

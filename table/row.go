@@ -29,7 +29,7 @@ type RowPage[T any] struct {
 	Rows []Row[T]
 	// Next is the position to continue from: the key attributes of an item in the
 	// table and the index. It is nil exactly when DynamoDB reports the end. A page
-	// can be empty and still have a Next.
+	// can be empty and still have a Next. AWS: Query, Amazon DynamoDB API Reference.
 	Next Item
 	// Stats is the cost of the page.
 	Stats Stats

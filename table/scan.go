@@ -16,6 +16,8 @@ import (
 //
 // A large table is scanned in parallel by one goroutine or process for each
 // segment, and each can continue from the cursor of its last page.
+//
+// AWS: "Scanning tables in DynamoDB", Amazon DynamoDB Developer Guide.
 type Scan struct {
 	// Index is the index to read; the table itself by default.
 	Index string
@@ -23,7 +25,7 @@ type Scan struct {
 	Segment, Segments int
 	// Limit is the maximum number of items in the page, after the filter. Zero
 	// means 100. A migration takes a larger number, such as 1,000: one response
-	// holds up to 1 MB of items.
+	// holds up to 1 MB of items. AWS: Scan, Amazon DynamoDB API Reference.
 	Limit int
 	// After, Scope, Filter, Project and Consistent are as in [Query].
 	After, Scope string

@@ -13,9 +13,9 @@ import (
 	"github.com/singletable/singletable/internal/item"
 )
 
-// Limits in bytes, and of levels. AWS: "Constraints in Amazon DynamoDB" and
-// "Supported data types and naming rules in Amazon DynamoDB", Amazon DynamoDB
-// Developer Guide.
+// Limits in bytes, and of levels. AWS: "Constraints in Amazon DynamoDB" and "Supported
+// data types and naming rules in Amazon DynamoDB", Amazon DynamoDB Developer Guide. Seen:
+// paritysuite/dynamodb-conformance, limits/itemSizeBySurface.test.ts.
 const (
 	maxItemSize        = 400 << 10
 	maxTransactionSize = 4 << 20
@@ -33,7 +33,8 @@ const (
 // agree. They do not cover numbers such as 120 and 0.012, whose two digits are in two
 // pairs: the service may count one byte less for these.
 //
-// AWS: "DynamoDB item sizes and formats", Amazon DynamoDB Developer Guide.
+// AWS: "DynamoDB item sizes and formats", Amazon DynamoDB Developer Guide. Seen:
+// nubo-db/dynamodb-conformance, src/item-size.ts, limits/numberByteSize.test.ts.
 func (i Item) Size() int {
 	size, _ := i.measure()
 	return size
@@ -267,7 +268,8 @@ func repeats[E any](set []E, compare func(a, b E) int) bool {
 }
 
 // outgrown reports whether an error, or a reason of a cancelled transaction, means
-// that an update makes a stored item too large. DynamoDB has no code for that.
+// that an update makes a stored item too large. DynamoDB has no code for that. Seen:
+// paritysuite/dynamodb-conformance, limits/itemSizeBySurface.test.ts.
 func outgrown(code, message string) bool {
 	return isValidation(code) && strings.Contains(message, "Item size") && strings.Contains(message, "exceeded the maximum allowed size")
 }
@@ -278,8 +280,8 @@ func unfit(code, message string) bool {
 	return isValidation(code) && slices.ContainsFunc(unfitting, func(part string) bool { return strings.Contains(message, part) })
 }
 
-// unfitting are parts of DynamoDB's messages. AWS: TransactWriteItems, Amazon DynamoDB API
-// Reference, and public runs on AWS.
+// unfitting are parts of DynamoDB's messages, as public runs on AWS show them. AWS:
+// TransactWriteItems, Amazon DynamoDB API Reference.
 var unfitting = []string{
 	"document path provided in the update expression is invalid",
 	"operand in the update expression has an incorrect data type",

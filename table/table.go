@@ -78,6 +78,8 @@ type Options struct {
 	// items that the middleware leaves in outputs, and gives it a copy of every input.
 	// Then [Error].Stored has only items that were read, since DynamoDB returns others
 	// in errors, which are not decrypted. docs/performance.md has what that costs.
+	//
+	// Code: aws-sdk-go-v2/service/dynamodb, types/errors.go.
 	ReadOnlyMiddleware bool
 }
 
@@ -155,6 +157,7 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 	}
 	if o.HedgeReads {
 		// A scan is never hedged: it reads pages of 1 MB, and nobody waits for a single one.
+		// AWS: Scan, Amazon DynamoDB API Reference.
 		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query", "SearchVectors")
 	}
 	t.mayRewrite = own && hasMiddleware(sdk.Options()) && !o.ReadOnlyMiddleware
@@ -183,7 +186,9 @@ func (t *Table) Cursors() *paginate.Codec { return t.options.Cursors }
 
 // Consistent returns a view of the table whose reads are strongly consistent,
 // at twice the read units. A query of a global index through it is
-// [ErrInvalid], because DynamoDB has no such read.
+// [ErrInvalid], because DynamoDB has no such read. AWS: "Constraints in Amazon DynamoDB",
+// Amazon DynamoDB Developer Guide. Seen: paritysuite/dynamodb-conformance,
+// error-messages/indexReads.test.ts.
 func (t *Table) Consistent() *Table {
 	view := *t
 	view.consistent = true
@@ -200,6 +205,8 @@ func (t *Table) Consistent() *Table {
 // A value that was read in part is no value to write: a [Put] of it removes the
 // attributes that were not read. Reads by package repo mark it, and writes by package
 // repo refuse it. Reads and writes of this package do neither.
+//
+// Seen: nubo-db/dynamodb-conformance, query/consumedCapacity.test.ts.
 func (t *Table) Project(attributes ...string) *Table {
 	view := *t
 	view.project = slices.Clone(attributes)
@@ -329,7 +336,8 @@ func (t *Table) checkExpiry(attributes Item) error {
 // not expire: DynamoDB does not delete items whose time is more than five years
 // ago, so that a field left at its zero value keeps an item.
 //
-// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
+// AWS: "Using time to live (TTL) in DynamoDB", "How it works: DynamoDB Time to Live
+// (TTL)" and "Computing time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
 func (t *Table) expired(expiry item.Watched, now time.Time) bool {
 	if t.schema.TTL == "" || expiry.Kind != item.N {
 		return false

@@ -59,8 +59,7 @@ func (e *TxError) Unwrap() []error {
 // A transaction that DynamoDB still works on, as after a lost response, is sent again
 // until DynamoDB has finished it. That does not count toward MaxAttempts. The last of
 // these attempts begins more than 5 seconds after DynamoDB said so first, since it makes
-// DynamoDB finish what it has left. AWS: TransactionInProgressException,
-// TransactWriteItems, Amazon DynamoDB API Reference.
+// DynamoDB finish what it has left.
 //
 // After a lost response the SDK sends the transaction again. It takes effect once
 // at most, since all attempts have one ClientRequestToken. The error is
@@ -68,7 +67,9 @@ func (e *TxError) Unwrap() []error {
 // is cancelled: the token stands for a transaction that succeeded, so an attempt
 // that is still on its way can take effect after one that was cancelled.
 //
-// AWS: TransactWriteItems, Amazon DynamoDB API Reference.
+// AWS: TransactWriteItems, Amazon DynamoDB API Reference; "Amazon DynamoDB Transactions:
+// How it works", Amazon DynamoDB Developer Guide. Seen: nubo-db/dynamodb-conformance,
+// transactions/transactWrite.test.ts, limits/transactionLimits.test.ts.
 func (t *Table) Transact(ctx context.Context, ops ...Op) error {
 	writes, err := t.prepareAll(ops)
 	if err == nil {

@@ -41,6 +41,10 @@ import (
 //     succeeded if the item is missing.
 //   - What cannot be known is [ErrOutcomeUnknown]. As a transaction of one op, a
 //     write takes effect once, however often it is sent.
+//
+// AWS: ConditionCheck and TransactWriteItems, Amazon DynamoDB API Reference. Seen:
+// nubo-db/dynamodb-conformance, limits/itemSize.test.ts;
+// paritysuite/dynamodb-conformance, limits/itemSizeBySurface.test.ts.
 func (t *Table) Do(ctx context.Context, op Op) error {
 	if err := t.do(ctx, op); err != nil {
 		return t.opFailed(cmp.Or(op.verb, "Do"), op, err)

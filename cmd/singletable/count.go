@@ -171,7 +171,8 @@ func hasKey(x schema.Index, name string) bool {
 }
 
 // countKeys counts by reading keys. An index with the TTL attribute as a key needs it:
-// DynamoDB takes no filter on keys, which would leave out expired items.
+// DynamoDB takes no filter on keys, which would leave out expired items. Seen:
+// architect/dynalite, test/query.js.
 func countKeys(ctx context.Context, tbl *table.Table, q table.Query) (stats table.Stats, err error) {
 	q.Limit, q.Project = maxScanPage, []string{tbl.Schema().PK}
 	for more := true; more; more = q.After != "" {
@@ -205,7 +206,8 @@ func scanUnits(bytes int64, consistent bool) float64 {
 	return units
 }
 
-// maxScanPage is how many items of a scan are read at once. A response holds 1 MB.
+// maxScanPage is how many items of a scan are read at once. A response holds 1 MB. AWS:
+// Scan, Amazon DynamoDB API Reference.
 const maxScanPage = 10_000
 
 // countAll counts the items of a table or an index by a scan, once the user agrees.

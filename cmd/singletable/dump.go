@@ -250,7 +250,7 @@ func identity(live live, name string, d *types.TableDescription) string {
 func rawTable(client *dynamodb.Client, spec schema.Table, observe func(context.Context, table.Event)) (*table.Table, error) {
 	spec.TTL = ""
 	// DynamoDB takes a vector without the partition of its index, and items are written as they
-	// were.
+	// were. Seen: nubo-db/dynamodb-conformance, vectorSearch/writeValidation.test.ts.
 	spec.Vectors = slices.Clone(spec.Vectors)
 	for i := range spec.Vectors {
 		spec.Vectors[i].Partition = schema.Attribute{}
@@ -373,7 +373,8 @@ func (d *dump) segment(ctx context.Context, n int) error {
 }
 
 // limit returns how many items to read next: as many as a response holds, and with a
-// rate so that the segments take about the units of a second together.
+// rate so that the segments take about the units of a second together. AWS: Scan, Amazon
+// DynamoDB API Reference.
 func (d *dump) limit(s table.Stats) int {
 	const most = 10_000
 	units := 140.0 // A response has 1 MB at most, which is 128.

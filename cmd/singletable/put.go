@@ -178,7 +178,8 @@ func (p *program) delete(ctx context.Context, args []string) error {
 }
 
 // maxItem bounds an item in JSON, in bytes. DynamoDB takes items of 400 KB, of which a
-// byte can be a line with {"NULL": true}.
+// byte can be a line with {"NULL": true}. AWS: "Constraints in Amazon DynamoDB", Amazon
+// DynamoDB Developer Guide.
 const maxItem = 64 << 20
 
 // readItem reads an item from a file or standard input.

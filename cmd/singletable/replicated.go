@@ -10,7 +10,9 @@ import (
 
 // replicated counts the items that had attributes by which a global table of version
 // 2017.11.29 replicates. DynamoDB writes them into the items of such a table. In another
-// table they mean nothing, and in one of that version they would pass for its own.
+// table they mean nothing, and in one of that version they would pass for its own. AWS:
+// "DynamoDB global tables version 2017.11.29 (Legacy): How it works", Amazon DynamoDB
+// Developer Guide.
 type replicated int64
 
 // drop removes these attributes from an item. dump keeps them, as an export does.

@@ -31,7 +31,9 @@ func retriedCreate(ctx context.Context, r repos, out report.Report) error {
 		if err != nil {
 			return err
 		}
-		requests, _ := out.Meter.Take() // DynamoDB reports no units for a refused transaction
+		// DynamoDB reports no units for a refused transaction. AWS: ConsumedCapacity, Amazon
+		// DynamoDB API Reference.
+		requests, _ := out.Meter.Take()
 		out.Line("  would create %s: the result is %s, replayed %t (requests %d)",
 			id, result.Value.ID, result.Replayed, requests)
 	}

@@ -36,7 +36,9 @@ func oneMessage(ctx context.Context, a app, out report.Report) error {
 		if o.Err != nil {
 			return o.Err
 		}
-		requests, units := out.Meter.Take() // DynamoDB reports no units for a refused transaction
+		// DynamoDB reports no units for a refused transaction. AWS: ConsumedCapacity, Amazon
+		// DynamoDB API Reference.
+		requests, units := out.Meter.Take()
 		out.Line("  %-9s  %s (requests %d, write units %g)", what, o.Status, requests, units)
 	}
 	if err := counters(ctx, a, out, "acme", "ana", "logins"); err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Limits of numbers. AWS: "Supported data types and naming rules in Amazon
-// DynamoDB", Amazon DynamoDB Developer Guide: up to 38 digits, and a magnitude
-// from 1e-130 to 9.99…e125.
+// Limits of numbers: up to 38 digits, and a magnitude from 1e-130 to 9.99…e125. AWS:
+// "Supported data types and naming rules in Amazon DynamoDB", Amazon DynamoDB
+// Developer Guide.
 const (
 	maxDigits   = 38
 	minExponent = -129 // 1e-130 is 0.1e-129

@@ -125,7 +125,8 @@ func (p Parts) clone() Parts {
 }
 
 // AsStored returns a value in a form that is the same before and after it was stored:
-// DynamoDB returns numbers and sets otherwise than they were written.
+// DynamoDB returns numbers and sets otherwise than they were written. AWS: "Supported
+// data types and naming rules in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func AsStored(value types.AttributeValue) types.AttributeValue {
 	return rebuilt(value, func(p Parts) Parts {
 		switch p.Kind {
@@ -142,7 +143,8 @@ func AsStored(value types.AttributeValue) types.AttributeValue {
 }
 
 // sorted gives a set an order, since DynamoDB keeps none. It does not change the set
-// that the parts were taken from.
+// that the parts were taken from. AWS: "Supported data types and naming rules in Amazon
+// DynamoDB", Amazon DynamoDB Developer Guide.
 func (p Parts) sorted() Parts {
 	if !slices.IsSorted(p.Texts) {
 		p.Texts = slices.Clone(p.Texts)

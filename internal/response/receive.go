@@ -82,7 +82,7 @@ func Receive(response *smithyhttp.Response, most int64) (Body, error) {
 		err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	case body.buffer.Len() == 0 && Good(response):
 		// DynamoDB always sends an object. To the SDK, nothing is an item not
-		// found or a write that succeeded.
+		// found or a write that succeeded. AWS: "AWS JSON 1.0 protocol", Smithy documentation.
 		err = io.ErrUnexpectedEOF
 	default:
 		return body, nil

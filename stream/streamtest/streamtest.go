@@ -36,6 +36,8 @@ import (
 //
 // client is a client of the table, of which views do not count. Other writers of the same
 // items must not run at the same time.
+//
+// AWS: "Change data capture for DynamoDB Streams", Amazon DynamoDB Developer Guide.
 func Transact(ctx context.Context, client table.Client, t *table.Table, ops ...table.Op) (json.RawMessage, error) {
 	ks := make([]keys.Key, len(ops))
 	for i, op := range ops {
@@ -60,7 +62,8 @@ const endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"
 
 // Client returns a client for the streams of the engine that another client is for: a
 // local engine serves both under one address. AWS does not: there, or with an engine that
-// has another address for its streams, set AWS_ENDPOINT_URL_DYNAMODB_STREAMS.
+// has another address for its streams, set AWS_ENDPOINT_URL_DYNAMODB_STREAMS. AWS:
+// "Change data capture for DynamoDB Streams", Amazon DynamoDB Developer Guide.
 func Client(c *dynamodb.Client, optFns ...func(*dynamodbstreams.Options)) *dynamodbstreams.Client {
 	o := c.Options()
 	endpoint := o.BaseEndpoint

@@ -46,7 +46,8 @@ type Capabilities struct {
 	// take to show a write. The suite reads what it has just written, so each of
 	// its writes then waits until these reads show it, and fails the test after
 	// that time. Zero means that they show it at once, as on local engines; AWS
-	// promises no bound, and usually takes less than a second.
+	// promises no bound, and usually takes less than a second. AWS: "Using Global
+	// Secondary Indexes in DynamoDB", Amazon DynamoDB Developer Guide.
 	Lag time.Duration
 }
 

@@ -115,7 +115,8 @@ func transactMost(t *testing.T, h Harness) {
 
 func transactLarge(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
-	// 400 KB less the key's two attributes and the name of the third.
+	// 400 KB less the key's two attributes and the name of the third. AWS:
+	// "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 	text := long(400<<10 - len("pk") - len(user.PK) - len("sk") - len(user.SK) - len("s"))
 	op, larger := table.Put(user, map[string]string{"s": text}), table.Put(user, map[string]string{"s": text + "x"})
 	for _, run := range []func(context.Context, ...table.Op) error{

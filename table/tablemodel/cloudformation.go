@@ -17,6 +17,10 @@ import (
 // A schema that is invalid is a [*table.Error] that matches
 // [table.ErrInvalid]. So is one with a name or tag that holds "{{resolve:",
 // which CloudFormation would replace by a parameter or a secret of the account.
+//
+// AWS: "DeletionPolicy attribute", "UpdateReplacePolicy attribute" and "Get
+// values stored in other services using dynamic references", AWS CloudFormation
+// User Guide.
 func CloudFormation(spec schema.Table) ([]byte, error) {
 	fail := func(err error) ([]byte, error) {
 		return nil, &table.Error{Op: "CloudFormation", Table: spec.Name, Err: err}

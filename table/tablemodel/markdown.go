@@ -21,6 +21,8 @@ import (
 // The columns are the keys, the keys in indexes, the type, and in one column
 // some of the other attributes: see [Options]. A partition key is shown once,
 // next to the first item of its partition.
+//
+// AWS: "Partitions and data distribution in DynamoDB", Amazon DynamoDB Developer Guide.
 func Markdown(spec schema.Table, items []table.Item, options *Options) (string, error) {
 	l, err := lay("Markdown", spec, items)
 	if err != nil {

@@ -25,6 +25,8 @@ import (
 // A schema that is invalid is a [*table.Error] that matches
 // [table.ErrInvalid]. So is one with vector indexes, which the provider's resource does not
 // have: give it a schema without them, and let [schema.Table.Ensure] add them.
+//
+// AWS: "aws_dynamodb_table", Terraform AWS provider.
 func Terraform(spec schema.Table) ([]byte, error) {
 	in, err := spec.CreateTableInput()
 	if err == nil && len(spec.Vectors) > 0 {

@@ -25,6 +25,8 @@ import (
 //
 // The form is that of version 3.0 of models that AWS has published, and tests
 // compare it with these. It was not opened in the program.
+//
+// AWS: "Sample data models for NoSQL Workbench", Amazon DynamoDB Developer Guide.
 func Workbench(spec schema.Table, items []table.Item) ([]byte, error) {
 	l, err := lay("Workbench", spec, items)
 	if err != nil {
@@ -108,7 +110,8 @@ var modelAccess = object{"MySql": object{}}
 
 // modelCapacity is the capacity of a table. Models always have auto scaling, so its
 // bounds are the capacity itself. The role and the target are those that AWS creates
-// for tables by default.
+// for tables by default. AWS: "Sample data models for NoSQL Workbench", Amazon DynamoDB
+// Developer Guide.
 func modelCapacity(t schema.Throughput) object {
 	scaling := func(units int64) object {
 		return object{

@@ -132,7 +132,9 @@ func Status(code int, typ, message string) Fault {
 }
 
 // Throttle returns the error for exceeded capacity, with DynamoDB's reasons if
-// any are given, such as TableWriteKeyRangeThroughputExceeded.
+// any are given, such as TableWriteKeyRangeThroughputExceeded. AWS: ThrottlingReason,
+// Amazon DynamoDB API Reference; "Diagnosing throttling", Amazon DynamoDB Developer
+// Guide.
 func Throttle(reasons ...string) Fault {
 	all := make([]map[string]string, len(reasons))
 	for i, r := range reasons {

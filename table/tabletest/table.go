@@ -85,7 +85,8 @@ func disposable(s schema.Table) schema.Table {
 	return s
 }
 
-// maxTableName is DynamoDB's limit.
+// maxTableName is DynamoDB's limit. AWS: "Constraints in Amazon DynamoDB",
+// Amazon DynamoDB Developer Guide.
 const maxTableName = 255
 
 // tableName returns a new table name that tells the test it belongs to.

@@ -17,6 +17,8 @@ import (
 //
 // The request that is sent has another body than the one that was signed. Local
 // engines do not look; AWS refuses it.
+//
+// AWS: "AWS Signature Version 4 for API requests", IAM User Guide.
 func Unprocessed(n int) Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		body, err := readBody(r)

@@ -30,7 +30,8 @@ type Attributes struct {
 	// the error, AWS's request id, reasons of a cancelled transaction.
 	Details []slog.Attr
 	// ReadUnits and WriteUnits are what the request consumed. DynamoDB does not
-	// report them for a failed request.
+	// report them for a failed request. AWS: ConsumedCapacity, Amazon DynamoDB API
+	// Reference.
 	ReadUnits, WriteUnits float64
 }
 

@@ -34,8 +34,8 @@
 // [Summary.Hottest] names the hottest keys by their hash, with the number of shards
 // that their peak needs, and [table.Event].Throttles has DynamoDB's reasons.
 //
-// AWS: "Best practices for designing and using partition keys effectively in
-// DynamoDB", Amazon DynamoDB Developer Guide.
+// AWS: "Best practices for designing and using partition keys effectively in DynamoDB"
+// and "DynamoDB burst and adaptive capacity", Amazon DynamoDB Developer Guide.
 //
 // # Traces for the simulator
 //

@@ -13,7 +13,8 @@ import (
 // HotKey is a partition key that many requests were for. A partition of DynamoDB
 // takes 3,000 read units and 1,000 write units a second; a key that needs more has
 // to be spread, as package shard does. AWS: "Best practices for designing and using
-// partition keys effectively", Amazon DynamoDB Developer Guide.
+// partition keys effectively in DynamoDB" and "DynamoDB burst and adaptive
+// capacity", Amazon DynamoDB Developer Guide.
 type HotKey struct {
 	// Index is the index that was read; empty for the table.
 	Index string

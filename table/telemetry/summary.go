@@ -76,7 +76,7 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	}
 	read, write := units(e)
 	// DynamoDB reports the units of a batch or transaction together, so each item is taken to
-	// have an equal part.
+	// have an equal part. AWS: BatchGetItem, Amazon DynamoDB API Reference.
 	items, now := float64(len(e.Partitions)), time.Now()
 	for _, key := range e.Partitions {
 		s.hot.add(use{e.Index, key, len(e.Throttles), read / items, write / items}, now, s.PlainKeys)

@@ -33,6 +33,8 @@ type Comment struct {
 // The second item is a copy and not an index, although it costs more: an index has
 // no consistent reads, so a refresh could miss a comment that was written right before
 // it.
+//
+// Seen: paritysuite/dynamodb-conformance, error-messages/indexReads.test.ts.
 var CommentEntity = repo.Entity[Comment]{
 	Type:    "COMMENT",
 	Key:     CommentKey,

@@ -18,7 +18,8 @@ import (
 
 const (
 	// MaxInline is the size of the largest content that is kept in the table, in bytes. An
-	// item has 400 KB at most, and each read of one costs by its size.
+	// item has 400 KB at most, and each read of one costs by its size. AWS: "Constraints in
+	// Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 	MaxInline = 100 << 10
 	// contentSK is the sort key of a content. In the partition of a post it is between the
 	// comments and the counts.

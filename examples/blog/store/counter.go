@@ -13,7 +13,9 @@ import (
 
 // CounterShards is how many items a counter is spread over. An item takes 1,000
 // write units a second and a transactional write costs two, so this is for some
-// 4,000 events a second. It may be raised at any time, and not lowered.
+// 4,000 events a second. It may be raised at any time, and not lowered. AWS: "Best
+// practices for designing and using partition keys effectively in DynamoDB" and
+// "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const CounterShards = 8
 
 // CounterPrefix is the prefix of the partitions of counters.

@@ -23,7 +23,8 @@ const (
 
 // MaxMove is how many nodes one move takes, the moved one among them. A node is
 // an item deleted and one created; the folder that receives them is one more op;
-// and a transaction has 100.
+// and a transaction has 100. AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB
+// Developer Guide.
 const MaxMove = (100 - 1) / 2
 
 // The reasons why a node is not made or moved.
@@ -179,6 +180,8 @@ func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []ta
 // With more than [MaxMove] nodes, or more than 4 MB of them, it does nothing and
 // the error matches [table.ErrTooLarge]. A caller can then make the new folder
 // and move the content part by part, which is not atomic.
+//
+// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func (s *Store) Move(ctx context.Context, drive string, from, to Path) (int, error) {
 	return s.move(ctx, drive, "", from, to)
 }

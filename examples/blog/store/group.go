@@ -44,7 +44,8 @@ func GroupKey(id string) keys.Key { return keys.Key{PK: GroupPrefix.PK(id), SK: 
 // Membership is stored twice, so that it can be read from both sides: as
 // GROUP#<group> / MEMBER#<user> and as USER#<user> / GROUP#<group>. An inverted
 // index (sk as partition key, pk as sort key) would give the second as well.
-// But it would hold every item of the table, and it has no consistent reads.
+// But it would hold every item of the table, and it has no consistent reads. Seen:
+// paritysuite/dynamodb-conformance, error-messages/indexReads.test.ts.
 type Membership struct {
 	GroupID string `dynamodbav:"groupId"`
 	UserID  string `dynamodbav:"userId"`

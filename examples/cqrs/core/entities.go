@@ -168,7 +168,9 @@ func (es Entities) prepare(c Change) (Change, error) {
 }
 
 // A number is 0, or its magnitude is from tiny to exact: DynamoDB stores none that is
-// nearer to zero, and a float64 tells larger ones from their neighbors no more.
+// nearer to zero, and a float64 tells larger ones from their neighbors no more. AWS:
+// "Supported data types and naming rules in Amazon DynamoDB", Amazon DynamoDB Developer
+// Guide.
 const (
 	tiny  = 1e-130
 	exact = 1<<53 - 1

@@ -11,7 +11,8 @@ import (
 )
 
 // importChunk is how many rows are published in a transaction: up to five ops each and
-// the task's, and DynamoDB takes 100.
+// the task's, and DynamoDB takes 100. AWS: "Constraints in Amazon DynamoDB", Amazon
+// DynamoDB Developer Guide.
 const importChunk = 16
 
 // waiting is a row of an import that is next.

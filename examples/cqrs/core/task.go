@@ -236,7 +236,8 @@ var ErrStuck = errors.New("task makes no progress")
 // Resume does all tasks that were begun, have not ended, and have made no step for so long.
 // It returns how many it has found. It is for the start of a process: the stream goes on with tasks by itself, but
 // not when it was off for a day, or when its reader has set a change aside. Other
-// processes can work on the same tasks.
+// processes can work on the same tasks. AWS: "Change data capture for DynamoDB Streams",
+// Amazon DynamoDB Developer Guide.
 func (s *Service) Resume(ctx context.Context, idle time.Duration) (found int, err error) {
 	var open []keys.Key
 	for item, err := range table.All[table.Item](ctx, s.table, table.Query{Index: openIndex, PK: openTasks}) {

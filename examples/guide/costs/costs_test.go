@@ -124,6 +124,16 @@ func pay(ctx context.Context, e env, i int) error {
 		}))
 }
 
+// Sources of rules. They are in the table, and not seen there.
+const (
+	units        = ` <!-- AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide -->`
+	rounding     = ` <!-- AWS: "DynamoDB read and write operations", Amazon DynamoDB Developer Guide -->`
+	transactions = ` <!-- AWS: "Amazon DynamoDB Transactions: How it works", Amazon DynamoDB Developer Guide -->`
+	batches      = ` <!-- AWS: BatchWriteItem, Amazon DynamoDB API Reference -->`
+	seenReads    = ` <!-- Seen: nubo-db/dynamodb-conformance, query/consumedCapacity.test.ts -->`
+	seenIndexes  = ` <!-- Seen: nubo-db/dynamodb-conformance, putItem/indexConsumedCapacity.test.ts -->`
+)
+
 var groups = []struct {
 	part string
 	rows []row
@@ -133,38 +143,38 @@ var groups = []struct {
 		{"`Get`, `Consistent`", entity, func(e env) error { return check.Err(e.docs.Consistent().Get(e.ctx, key(1))) }, 1, 0, "a unit for each 4 KB"},
 		{"`Get` of a copy", copied, func(e env) error { return check.Err(e.docs.Get(e.ctx, byName(*newDoc(1)))) }, 0.5, 0, "as of the main item"},
 		{"`GetMany` of 10", entity, func(e env) error { return check.Err(e.docs.GetMany(e.ctx, ten())) }, 5, 0, "each item is rounded up by itself"},
-		{"`TransactGet` of 10", entity, func(e env) error { return check.Err(table.TransactGet[doc](e.ctx, e.table, ten())) }, 20, 0, "two units for each 4 KB of each item"},
+		{"`TransactGet` of 10", entity, func(e env) error { return check.Err(table.TransactGet[doc](e.ctx, e.table, ten())) }, 20, 0, "two units for each 4 KB of each item" + units},
 		{"`Query`, a page of 20", entity, func(e env) error { return check.Err(e.docs.Query(e.ctx, all(20))) }, 2.5, 0, "the sum of the items, rounded up once"},
 		{"… of which a filter drops half", entity, func(e env) error {
 			q := all(20)
 			q.Filter = expression.Name("count").Equal(expression.Value(0))
 			return check.Err(e.docs.Query(e.ctx, q))
-		}, 5, 0, "what is dropped is paid for"},
+		}, 5, 0, "what is dropped is paid for" + seenReads},
 		{"… with `Project`", entity, func(e env) error {
 			q := all(20)
 			q.Project = []string{"id"}
 			return check.Err(e.docs.Query(e.ctx, q))
-		}, 2.5, 0, "whole items count"},
+		}, 2.5, 0, "whole items count" + seenReads},
 		{"a page of 20 over 4 shards", sharded, func(e env) error {
 			r, err := shard.New[doc](e.docs.View(), shards, nil)
 			if err != nil {
 				return err
 			}
 			return check.Err(r.Page(e.ctx, shard.Query{Limit: 20}))
-		}, 4, 0, "each shard is rounded up, and read a little further than needed"},
+		}, 4, 0, "each shard is rounded up, and read a little further than needed" + rounding},
 		{"`Count` of 100", entity, func(e env) error { return check.Err(e.docs.Count(e.ctx, all(0))) }, 12, 0, "as a query that reads all of them"},
 	}},
 	{"writes", []row{
 		{"`Create`", entity, create, 0, 1, "a unit for each KB"},
-		{"`Create`, in one index", indexed, create, 0, 2, "a unit more for each KB in each index"},
+		{"`Create`, in one index", indexed, create, 0, 2, "a unit more for each KB in each index" + seenIndexes},
 		{"`Create`, with one copy", copied, create, 0, 4, "two items, in a transaction: twice their units"},
 		{"`Put` of what is stored", entity, put, 1, 1, "a consistent read, and the difference"},
-		{"`Update`", entity, count, 1, 1, "a consistent read; the write costs the whole item, not the difference"},
+		{"`Update`", entity, count, 1, 1, "a consistent read; the write costs the whole item, not the difference" + rounding},
 		{"`Update`, nothing differs", entity, func(e env) error {
 			return check.Err(e.docs.Update(e.ctx, key(1), func(*doc) error { return nil }))
 		}, 1, 0, "nothing is written"},
 		{"`Update`, in one index", indexed, count, 1, 2, "the index is written too, if it holds the attribute"},
-		{"`Update` of the index key", indexed, rename, 1, 3, "the index deletes one entry and writes another"},
+		{"`Update` of the index key", indexed, rename, 1, 3, "the index deletes one entry and writes another" + seenIndexes},
 		{"`Update`, with one copy", copied, count, 1, 4, "two items, in a transaction"},
 		{"`Update` of the copy's key", copied, rename, 2, 6, "the former copy is read, too, and deleted"},
 		{"`Upsert`", unversioned, func(e env) error { return check.Err(e.docs.Upsert(e.ctx, *newDoc(1), one)) }, 0, 1, "no read"},
@@ -176,14 +186,14 @@ var groups = []struct {
 				ops = append(ops, e.docs.PutOps(newDoc(200+i))...)
 			}
 			return e.table.BatchWrite(e.ctx, ops...)
-		}, 0, 10, "a batch saves requests, no units"},
+		}, 0, 10, "a batch saves requests, no units" + batches},
 		{"`idempotency.Do`, one `Create`", entity, func(e env) error { return pay(e.ctx, e, 200) }, 0, 4, "the item and the record, in a transaction"},
 		{"… and the same request again", entity, func(e env) error {
 			if err := pay(e.quiet, e, 200); err != nil {
 				return err
 			}
 			return pay(e.ctx, e, 201)
-		}, 0, 0, "the transaction is refused, and consumes units all the same"},
+		}, 0, 0, "the transaction is refused, and consumes units all the same" + transactions},
 	}},
 	{"jobs", []row{
 		{"`backfill`, dry run, 100 entities as described", entity, dryRun, 24, 0, "a consistent scan"},

@@ -109,7 +109,7 @@ var cases = []struct {
 	{
 		name:  "a response is lost",
 		fault: func(s *service) { s.faults.Next(transact, tabletest.DropResponse()) },
-		first: 201, second: 201, after: 1, afterBoth: 1, same: true, handler: "nothing: the second attempt has the token of the first",
+		first: 201, second: 201, after: 1, afterBoth: 1, same: true, handler: "nothing: the second attempt has the token of the first <!-- AWS: TransactWriteItems, Amazon DynamoDB API Reference -->",
 	},
 	{
 		name:  "all requests are lost",

@@ -268,7 +268,8 @@ type record struct {
 }
 
 // BookOnce is Book for a request that its client may repeat. A repeated one gets
-// the booking that the first has made.
+// the booking that the first has made. AWS: "Using time to live (TTL) in DynamoDB", Amazon
+// DynamoDB Developer Guide.
 func (s *Bookings) BookOnce(ctx context.Context, requestKey string, b Booking) (Booking, error) {
 	wanted := b
 	wanted.ID = "" // each attempt draws another

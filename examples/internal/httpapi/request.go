@@ -42,7 +42,9 @@ func Bearer(h http.Header) (string, error) {
 }
 
 // IdempotencyKey returns the Idempotency-Key of a request, empty if it has none. The service says what a key may
-// look like. A comma is refused here: API Gateway joins two headers with one.
+// look like. A comma is refused here: API Gateway joins two headers with one. AWS:
+// "Create AWS Lambda proxy integrations for HTTP APIs in API Gateway", Amazon API Gateway
+// Developer Guide.
 func IdempotencyKey(h http.Header) (string, error) {
 	key := h.Get("Idempotency-Key")
 	if len(h.Values("Idempotency-Key")) > 1 || strings.Contains(key, ",") {

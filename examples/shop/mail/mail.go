@@ -39,7 +39,7 @@ func Print(w io.Writer) Send {
 }
 
 // SES returns a function that sends mails with Amazon SES from an address, which has to be
-// an identity that is verified there.
+// an identity that is verified there. AWS: SendEmail, Amazon SES API v2 Reference.
 func SES(client *sesv2.Client, from string) Send {
 	return func(ctx context.Context, m Mail) error {
 		text := func(s string) *types.Content { return &types.Content{Data: &s, Charset: new("UTF-8")} }

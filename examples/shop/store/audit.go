@@ -58,7 +58,9 @@ var auditEntity = repo.Entity[Audit]{
 }
 
 // inDay is AUDIT_DAY#<day> / CHANGE#<time>#<sequence>#<type>#<id>. A partition of an index
-// takes 1,000 writes a second. A busier shop would use package shard here.
+// takes 1,000 writes a second. A busier shop would use package shard here. AWS: "Best
+// practices for designing and using partition keys effectively in DynamoDB", Amazon
+// DynamoDB Developer Guide.
 func inDay(a Audit) keys.Key {
 	return keys.Key{
 		PK: dayPrefix.PK(a.At.UTC().Format(time.DateOnly)),
@@ -103,7 +105,8 @@ func audit[T audited](s *Shop, r *repo.Repo[T], entity repo.Entity[T]) stream.Ha
 
 // newAudit returns the audit of a change.
 func newAudit[T audited](entity repo.Entity[T], c stream.Change[T]) (Audit, error) {
-	// Lambda gives whole seconds. The key must not depend on who delivers the change.
+	// Lambda gives whole seconds. The key must not depend on who delivers the change. AWS:
+	// StreamRecord, Amazon DynamoDB Streams API Reference.
 	at := c.At.UTC().Truncate(time.Second)
 	a := Audit{Type: entity.Type, Kind: c.Kind, At: at, Sequence: c.Sequence, EventID: c.EventID, ExpiresAt: at.Add(auditLife)}
 	if c.New != nil {

@@ -18,6 +18,7 @@ import (
 
 // MaxProducts is how many products an order can have. DynamoDB takes 100 writes in a
 // transaction: two for the order, three for each product, one for the idempotency key.
+// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const MaxProducts = (100 - 3) / 3
 
 // Errors of a checkout.
@@ -175,7 +176,8 @@ func (s *Shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, err
 // take is the write that takes pieces from the stock of a product, provided that
 // there are so many and that it is sold at the price that was read. DynamoDB
 // does the arithmetic: buyers need not know how many pieces there are, and do
-// not disturb each other while there are enough.
+// not disturb each other while there are enough. AWS: "Update expressions", Amazon
+// DynamoDB Developer Guide.
 func take(p Product, quantity int, by string) table.Op {
 	stock, version := expression.Name("stock"), expression.Name("version")
 	update := expression.

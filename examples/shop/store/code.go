@@ -93,7 +93,8 @@ func (s *Shop) SetPassword(ctx context.Context, text, secret, name string) (User
 	})
 }
 
-// codeOf returns a code that has not expired. DynamoDB deletes expired items late.
+// codeOf returns a code that has not expired. DynamoDB deletes expired items late. AWS:
+// "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
 func (s *Shop) codeOf(ctx context.Context, text string) (code, error) {
 	c, err := s.codes.Consistent().Get(ctx, codeEntity.Key(code{Hash: hashOf(text)}))
 	if errors.Is(err, table.ErrNotFound) || err == nil && !s.table.Now().Before(c.ExpiresAt) {

@@ -58,7 +58,8 @@ func respond[T any](response T, err error) ([]byte, error) {
 // SQS counts the messages of a batch and returns those that SQS should deliver
 // again. The event source mapping must have the function response type
 // ReportBatchItemFailures: without it, SQS deletes the messages of every batch
-// that gets a response.
+// that gets a response. AWS: "Handling errors for an SQS event source in Lambda", AWS
+// Lambda Developer Guide.
 func (c *Consumer) SQS(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 	deliveries := make([]metering.Delivery, len(e.Records))
 	for i, r := range e.Records {
@@ -91,7 +92,9 @@ type Result struct {
 // Direct counts one message. Lambda repeats an asynchronous invocation that
 // failed under the same request id, by which it counts once. A caller that
 // waits for the response and repeats by itself has to give a messageId. A
-// message that can never be counted is no error, since Lambda would repeat it.
+// message that can never be counted is no error, since Lambda would repeat it. AWS: "How
+// Lambda handles errors and retries with asynchronous invocation", AWS Lambda Developer
+// Guide.
 func (c *Consumer) Direct(ctx context.Context, message []byte) (Result, error) {
 	d := metering.Delivery{Source: "lambda", ID: lambda.RequestID(ctx), Body: message}
 	ctx, cancel := inTime(ctx)

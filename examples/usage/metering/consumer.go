@@ -21,7 +21,8 @@ type Consumer struct {
 
 const (
 	// recordTTL is how long a message is known as counted: longer than the
-	// fourteen days for which SQS keeps one at most.
+	// fourteen days for which SQS keeps one at most. AWS: "Amazon SQS message quotas",
+	// Amazon SQS Developer Guide.
 	recordTTL = 15 * day
 	// maxParallel bounds the messages of a batch that are counted at a time.
 	maxParallel = 8

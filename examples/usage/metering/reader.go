@@ -94,7 +94,7 @@ func (r *Reader) read(ctx context.Context, m Meter, parts []Part) (Usage, error)
 }
 
 // part reads one part. The days of the longest time by default fit into one
-// response, which has up to 1 MB.
+// response, which has up to 1 MB. AWS: Query, Amazon DynamoDB API Reference.
 func (r *Reader) part(ctx context.Context, m Meter, p Part) (PartUsage, error) {
 	u := PartUsage{Part: p}
 	q := table.Query{PK: m.PK(), Range: p.Range(), Limit: 2000}

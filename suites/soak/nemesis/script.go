@@ -114,7 +114,8 @@ func (s *Script) take(q request) (Fault, context.CancelFunc) {
 	}
 	fault := s.line[0]
 	s.line = s.line[1:]
-	// DynamoDB does not refuse what the token shows to be executed already.
+	// DynamoDB does not refuse what the token shows to be executed already. AWS:
+	// TransactWriteItems, Amazon DynamoDB API Reference.
 	committed := q.token != "" && s.done[q.token]
 	batch := strings.HasPrefix(q.operation, "Batch")
 	switch {

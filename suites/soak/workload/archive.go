@@ -40,7 +40,8 @@ type sparse struct {
 
 const (
 	// fillers of fillerSize bytes are what a request of DynamoDB passes over
-	// three at a time, as it reads 1 MB at most.
+	// three at a time, as it reads 1 MB at most. AWS: Query, Amazon DynamoDB API
+	// Reference.
 	fillers    = 22
 	fillerSize = 350_000
 	matching   = 10

@@ -30,6 +30,9 @@ var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1,
 //
 // Units that failed requests consume, as writes with failed conditions do, are
 // not known and not counted.
+//
+// AWS: "Working with items and attributes in DynamoDB", Amazon DynamoDB Developer
+// Guide.
 func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (func(context.Context, table.Event), error) {
 	m, err := newMeters(cmp.Or(provider, otel.GetMeterProvider()).Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
 	if err != nil {

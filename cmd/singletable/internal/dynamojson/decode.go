@@ -32,6 +32,9 @@ const maxDepth = 40
 //
 // Numbers are in the form in which DynamoDB stores them. It refuses members that are there
 // twice, values of two types, and text that Unicode does not have. Errors name the line, the column and the attribute, and no value.
+//
+// Seen: nubo-db/dynamodb-conformance, putItem/numericKeys.test.ts,
+// limits/numberPrecision.test.ts.
 func Decode(text string) (table.Item, error) {
 	item, at, err := parse([]byte(text), (*parser).root)
 	if err == nil {

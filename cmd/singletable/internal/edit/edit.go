@@ -35,7 +35,7 @@ var ErrChanged = errors.New("the stored item was changed in between; nothing was
 
 // MaxCompared is how many attributes the guard of an item without a version can have,
 // the keys not counted: DynamoDB takes 300 operators in a condition, and each attribute
-// needs two.
+// needs two. AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const MaxCompared = 150
 
 // Editor makes and applies plans for items of one table. It is safe for concurrent use.

@@ -18,7 +18,9 @@ import (
 )
 
 // MaxLine is how many bytes a line may have. An item has 400 KB at most. An element of
-// a list that counts one byte, such as {"S":""}, takes nine in JSON with its comma.
+// a list that counts one byte, such as {"S":""}, takes nine in JSON with its comma. AWS:
+// "Constraints in Amazon DynamoDB" and "DynamoDB item sizes and formats", Amazon DynamoDB
+// Developer Guide.
 const MaxLine = 8 << 20
 
 // Append appends the line of an item, with its line end.

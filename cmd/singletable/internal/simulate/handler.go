@@ -38,8 +38,8 @@ const (
 )
 
 // What a batch has at most. AWS: "Lambda parameters for Amazon DynamoDB event source mappings"
-// and "Using AWS Lambda with Amazon DynamoDB", AWS Lambda Developer Guide; "GetRecords", Amazon
-// DynamoDB API Reference.
+// and "Using AWS Lambda with Amazon DynamoDB", AWS Lambda Developer Guide; GetRecords, Amazon
+// DynamoDB Streams API Reference.
 const (
 	lambdaRecords  = 10_000
 	lambdaBytes    = 6 << 20
@@ -52,7 +52,8 @@ const (
 	// retention is for how many seconds a stream keeps a record. AWS: "Change data capture for
 	// DynamoDB Streams", Amazon DynamoDB Developer Guide.
 	retention = 24 * 3600
-	// readers is how many processes should read a shard. AWS: "Quotas in Amazon DynamoDB".
+	// readers is how many processes should read a shard. AWS: "Quotas in Amazon DynamoDB",
+	// Amazon DynamoDB Developer Guide.
 	readers = 2
 	// keyPart is the part of a shard's records that a key has at least, to be named for it.
 	keyPart = 0.1
@@ -127,7 +128,7 @@ type recordUse struct {
 
 // records returns those of a handler. A write or an expiry of an item has one, also in a
 // transaction; a write that changes nothing has none. AWS: "Change data capture for DynamoDB
-// Streams".
+// Streams", Amazon DynamoDB Developer Guide.
 func (l Load) records(h Handler) records {
 	r := records{kinds: map[string]float64{}}
 	for i, p := range l.Patterns {

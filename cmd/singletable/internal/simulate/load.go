@@ -15,6 +15,9 @@
 // It does not model retries, global tables, DAX, the time a request takes, or other tables of
 // the account.
 //
+// AWS: "Best practices for designing and using partition keys effectively in DynamoDB",
+// Amazon DynamoDB Developer Guide.
+//
 // # Reading the code
 //
 //	load.go    what the table is asked to do
@@ -92,7 +95,9 @@ type Keys struct {
 	// Shards is over how many partition keys the items of each are spread.
 	Shards int `json:"shards,omitzero"`
 	// SortKeys says what is under a key: "spread", which DynamoDB can split, by default;
-	// "growing", as of times, where all writes are at the end; "one" item.
+	// "growing", as of times, where all writes are at the end; "one" item. AWS: "Scaling
+	// DynamoDB: How partitions, hot keys, and split for heat impact performance", AWS
+	// Database Blog.
 	SortKeys string `json:"sortKeys,omitzero"`
 }
 

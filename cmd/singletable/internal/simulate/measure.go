@@ -45,6 +45,8 @@ import (
 //
 // Errors: a line that is no line of a trace, with its number; a trace that was cut off; a trace
 // with more than a million requests.
+//
+// AWS: ConsumedCapacity, Amazon DynamoDB API Reference.
 func FromTrace(r io.Reader) (Load, error) {
 	t, err := readTrace(r)
 	if err != nil {

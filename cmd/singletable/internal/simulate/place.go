@@ -13,11 +13,12 @@ const (
 	partitionWrites = 1000
 )
 
-// A partition holds 10 GB. AWS: "Partitions and data distribution in DynamoDB".
+// A partition holds 10 GB. AWS: "Partitions and data distribution in DynamoDB",
+// Amazon DynamoDB Developer Guide.
 const partitionGB = 10
 
 // burst is for how many seconds unused capacity of a provisioned table is kept. AWS: "DynamoDB
-// burst and adaptive capacity".
+// burst and adaptive capacity", Amazon DynamoDB Developer Guide.
 const burst = 300
 
 // partition is a range of hashes, or one key that DynamoDB has isolated.
@@ -297,7 +298,8 @@ func (p *place) hottest(part *partition, factor float64) int {
 	return -1
 }
 
-// grow scales an on-demand place for twice its peak. AWS: "DynamoDB on-demand capacity mode".
+// grow scales an on-demand place for twice its peak. AWS: "DynamoDB on-demand capacity mode",
+// Amazon DynamoDB Developer Guide.
 func (p *place) grow(second int, taken Units, a Assumptions) {
 	if p.isProvisioned() || 2*taken.Read <= p.warm.Read && 2*taken.Write <= p.warm.Write {
 		p.due = -1

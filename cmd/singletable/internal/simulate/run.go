@@ -64,7 +64,7 @@ func Run(l Load, seconds int, factor float64, seed uint64, each func(Second)) {
 
 // pass returns the share of the times that a pattern is not refused for a request. A write of
 // an index that is over its limits is: it holds back the write of the table. AWS: "Using Global
-// Secondary Indexes in DynamoDB", on throttling of the base table.
+// Secondary Indexes in DynamoDB", Amazon DynamoDB Developer Guide.
 func (p *place) pass(u use) float64 {
 	refused := p.refused[slices.Index(p.kinds, u.keys)]
 	if u.units == (Units{}) { // DynamoDB deletes the item

@@ -75,7 +75,8 @@ func TestNewTable(t *testing.T) {
 }
 
 // A table whose peak was 50,000 reads a second takes 100,000 at once, and more after 30
-// minutes at the new peak. AWS: the example of the same page.
+// minutes at the new peak. AWS: "DynamoDB on-demand capacity mode", Amazon
+// DynamoDB Developer Guide.
 func TestTwiceThePeak(t *testing.T) {
 	t.Parallel()
 	l := read(t, `{"name": "R", "warm": {"read": 100000}, "quota": {"read": 1000000}, "keys": {"k": {"count": 100000000}},
@@ -144,7 +145,7 @@ func TestZipf(t *testing.T) {
 }
 
 // A provisioned table keeps unused capacity for 300 seconds. AWS: "DynamoDB burst and adaptive
-// capacity".
+// capacity", Amazon DynamoDB Developer Guide.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	l := read(t, `{"name": "P", "provisioned": {"read": 100, "write": 100}, "keys": {"k": {"count": 1000000}},

@@ -15,7 +15,8 @@ func readUnits(bytes float64, consistent, transaction bool) float64 {
 	return units / 2
 }
 
-// writeUnits returns what a write of so many bytes costs. AWS: the same page.
+// writeUnits returns what a write of so many bytes costs. AWS: "DynamoDB read and write
+// operations", Amazon DynamoDB Developer Guide.
 func writeUnits(bytes float64, transaction bool) float64 {
 	units := math.Max(1, math.Ceil(bytes/1024))
 	if transaction {
@@ -25,7 +26,8 @@ func writeUnits(bytes float64, transaction bool) float64 {
 }
 
 // indexUnits returns what the write of an index costs: one for a new or changed entry, two
-// for one that moves. AWS: "Using Global Secondary Indexes in DynamoDB".
+// for one that moves. AWS: "Using Global Secondary Indexes in DynamoDB", Amazon DynamoDB
+// Developer Guide.
 func indexUnits(x IndexWrite) float64 {
 	units := writeUnits(float64(x.Bytes), false)
 	if x.Moves {
@@ -68,7 +70,7 @@ func (r Request) cost(k Keys) (u Units, keys int) {
 		}
 		return Units{Read: readUnits(float64(r.Items*r.Bytes), r.Consistent, false)}, 1
 	}
-	if r.Op == expire { // AWS: "Using time to live (TTL) in DynamoDB"
+	if r.Op == expire { // AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide
 		return Units{}, 1
 	}
 	return Units{Write: writeUnits(float64(r.Bytes), r.Transaction || r.Op == "check")}, 1

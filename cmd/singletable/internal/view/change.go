@@ -47,7 +47,8 @@ type done struct {
 }
 
 // maxForm bounds the body of a form, in bytes. An item of 400 KB is at most six times as
-// long in JSON, and that three times as long in a form.
+// long in JSON, and that three times as long in a form. AWS: "Constraints in Amazon
+// DynamoDB", Amazon DynamoDB Developer Guide.
 const maxForm = 8 << 20
 
 // formGuard returns a text that forms send back, and that no other site can know.

@@ -28,8 +28,10 @@ type queryForm struct {
 	Descending bool
 	Limit      int
 	Consistent bool
-	Global     bool // A global index has no consistent reads.
-	Filters    []filter
+	// A global index has no consistent reads. Seen: paritysuite/dynamodb-conformance,
+	// error-messages/indexReads.test.ts.
+	Global  bool
+	Filters []filter
 	// Problem is why the query was not sent.
 	Problem string
 	Result  *queryResult

@@ -90,7 +90,7 @@ func (s *Server) Forget() {
 const page = 2
 
 // ServeHTTP implements [http.Handler].
-// AWS: "Amazon S3 API Reference", PutObject, GetObject, DeleteObject, ListObjectsV2.
+// AWS: PutObject, GetObject, DeleteObject and ListObjectsV2, Amazon S3 API Reference.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,8 +28,8 @@ type Request struct {
 }
 
 // Event returns the event of the request, of an HTTP API with the payload format 2.0.
-// AWS: "Create AWS Lambda proxy integrations for HTTP APIs in API Gateway", API Gateway
-// Developer Guide.
+// AWS: "Create AWS Lambda proxy integrations for HTTP APIs in API Gateway", Amazon
+// API Gateway Developer Guide.
 func (r Request) Event(t *testing.T) json.RawMessage {
 	t.Helper()
 	const domain = "a1b2c3d4e5.execute-api.us-east-1.amazonaws.com"

@@ -31,7 +31,8 @@ func main() {
 }
 
 // verifyTime bounds the look at the table, in which the SDK sends a request up to three
-// times. Lambda gives a program ten seconds to start.
+// times. Lambda gives a program ten seconds to start. AWS: "Understanding the Lambda
+// execution environment lifecycle", AWS Lambda Developer Guide.
 const verifyTime = 5 * time.Second
 
 // load returns the function that the environment names, and sets the level of its log. The
