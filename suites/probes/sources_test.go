@@ -47,10 +47,9 @@ var (
 		"Seen": regexp.MustCompile(`^(?:(?:^|; )(?:[\w-]+/dynamodb-conformance|architect/dynalite)(?:, [\w/.-]+\w)+)+` + end),
 		"Code": regexp.MustCompile(`^(?:(?:^|; )(?:aws-[\w-]+(?:/service/dynamodb)?(?:@v[\d.]+\d)?|net/http)(?:, [\w/. -]+\w)+)+` + end),
 	}
-	marked  = regexp.MustCompile(`(?:^|[.:>?|(-] |\()(AWS|Seen|Code): `)
-	linked  = regexp.MustCompile(`https://(?:docs\.)?aws\.amazon\.com/`)
-	claim   = regexp.MustCompile(saying + `|` + counting)
-	comment = regexp.MustCompile(`^(.*\S)?\s*//(?: (.*))?$`)
+	marked = regexp.MustCompile(`(?:^|[.:>?|(-] |\()(AWS|Seen|Code): `)
+	linked = regexp.MustCompile(`https://(?:docs\.)?aws\.amazon\.com/`)
+	claim  = regexp.MustCompile(saying + `|` + counting)
 )
 
 // block is a paragraph, an item of a list or a row of a table. Its section is what is under a
@@ -76,16 +75,16 @@ func inMarkdown(file, text string) (blocks []block) {
 func inGo(file, text string) (blocks []block) {
 	section, paragraph, indented := file, "", false
 	for i, line := range strings.Split(text, "\n") {
-		m := comment.FindStringSubmatch(line)
-		if m == nil || m[1] != "" || m[2] == "" {
+		code, said, _ := strings.Cut(line, "// ")
+		if paragraph != "" && (said == "" || strings.TrimSpace(code) != "") {
 			blocks = append(blocks, block{section, strings.TrimSpace(paragraph)})
 			paragraph = ""
 		}
-		if line == "" && !indented || m != nil && strings.HasPrefix(m[2], "# ") {
+		if line == "" && !indented || strings.HasPrefix(said, "# ") {
 			section = fmt.Sprintf("%s:%d", file, i+1)
 		}
-		if m != nil {
-			paragraph += " " + m[2]
+		if said != "" {
+			paragraph += " " + said
 		}
 		indented = strings.HasPrefix(line, "\t")
 	}
@@ -123,7 +122,7 @@ func TestSources(t *testing.T) {
 		sourced[b.section] = sourced[b.section] || links+len(marks) > 0
 	}
 	for _, b := range blocks {
-		if claim.MatchString(b.text) && !sourced[b.section] {
+		if !sourced[b.section] && claim.MatchString(b.text) {
 			counts["without"]++
 			t.Logf("%s: no source: %.300s", b.section, b.text)
 		}
