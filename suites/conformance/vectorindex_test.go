@@ -75,4 +75,3 @@ func TestEnsureAddsAVectorIndex(t *testing.T) {
 	}))(t)
 	expect.Equal(t, "items that a search finds", len(out.SearchResults), 3)
 }
-
