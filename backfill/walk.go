@@ -142,6 +142,7 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 			continue
 		case ctx.Err() != nil || !aboutItem(err):
 			return err
+		//mutants:guard a job brings over what holds the key of a copy | TestJobFreesTheKeyOfACopy
 		case w.Map == nil && !asked && errors.Is(err, table.ErrExists):
 			asked, reason = true, err
 			if freed, failed := w.free(observed, takenKey(err), c); failed != nil || freed && !w.write {

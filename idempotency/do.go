@@ -97,6 +97,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 	if err := r.validate(); err != nil {
 		return c.fail(err)
 	}
+	//mutants:guard a request without a payload is no request | TestMissingPayload
 	if op == opDo && r.lacksPayload() {
 		return c.fail(errNoPayload)
 	}
@@ -135,8 +136,7 @@ func (c *call[R]) fail(err error) (Result[R], error) {
 // submit sends the transaction until it is known what came of it.
 func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 	var failed error // final, and so not to be retried
-	// An expired record must be met first, or nobody could tell a takeover.
-	op := table.Put(c.r.key(), c.record).If(c.noRecord())
+	op := c.create()
 	var send func(ctx context.Context) error
 	send = func(ctx context.Context) error {
 		err := c.table.Transact(ctx, append(c.plan.ops[:len(c.plan.ops):len(c.plan.ops)], op.WithName("idempotency record"))...)
@@ -147,9 +147,11 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 		tx, cancelled := errors.AsType[*table.TxError](err)
 		old, met := metRecord(tx, len(c.plan.ops))
 		switch {
+		//mutants:guard an expired record does not count | TestIdempotency/Do,_expired$ ./suites/schedules | c.live(old) => true
 		case len(old) > 0 && (c.own(old) || c.live(old)):
 			result, failed = c.replay(ctx, old)
 			return nil
+		//mutants:guard the record of the request is looked up where the engine does not return it | .
 		case len(old) == 0 && cancelled:
 			// Not every engine says all that failed, or returns the record.
 			var known bool
@@ -159,18 +161,21 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 		}
 		switch {
 		case errors.Is(err, table.ErrOutcomeUnknown):
+			//mutants:guard a lost attempt is remembered | TestIdempotency/Do,_(fresh|the_last) ./suites/schedules
 			c.unknown = err
 		case !met && c.unknown != nil && table.Classify(err) == table.Transient:
 			// The next one may tell.
 		case !met:
 			// A lost attempt can still take effect, whatever became of this one.
+			//mutants:guard a refusal after a lost attempt is unknown | TestKnownRefusal ./suites/schedules | c.unknown, err => err, c.unknown
 			failed = cmp.Or(c.unknown, err)
 			return nil
 		case !c.takeover:
 			// There is no live record. The call's own may have expired since. This is no
 			// failure, so it needs no budget.
-			op = table.Create(c.r.key(), c.record).If(c.notOwn())
+			op = c.replace()
 			c.takeover = true
+			//mutants:guard a write over an expired record needs one attempt | TestIdempotency/Do,_expired,_one_attempt$ ./suites/schedules | send(ctx) => errMoving
 			return send(ctx)
 		}
 		return errMoving
@@ -206,7 +211,22 @@ func metRecord(tx *table.TxError, index int) (old table.Item, met bool) {
 // own reports whether a record is this call's, of an attempt whose response was
 // lost.
 func (c *call[R]) own(attributes table.Item) bool {
+	//mutants:guard a request tells its own record from another's | TestIdempotency/Do,_fresh$ ./suites/schedules | c.mark => c.mark + "x"
 	return item.Text(attributes[attemptMark]) == c.mark
+}
+
+// create is the op that writes a new record. An expired one must be met first, or nobody could
+// tell a takeover.
+func (c *call[R]) create() table.Op {
+	//mutants:guard a request expects no record | TestIdempotency/Do,_fresh$ ./suites/schedules | .If(c.noRecord()) =>
+	return table.Put(c.r.key(), c.record).If(c.noRecord())
+}
+
+// replace is the op that writes the record over an expired one.
+func (c *call[R]) replace() table.Op {
+	//mutants:guard a takeover expects an expired record | TestIdempotency/Do,_expired$ ./suites/schedules | Create => Put
+	//mutants:guard a takeover does not meet its own record | . | .If(c.notOwn()) =>
+	return table.Create(c.r.key(), c.record).If(c.notOwn())
 }
 
 // noRecord is the condition that there is no record, expired or not. The item
@@ -275,6 +295,7 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 // samePayload reports whether a record was made with the payload of this call. That of
 // another writer is not known, and [Exec] compares only what both have.
 func (c *call[R]) samePayload(record Record) bool {
+	//mutants:guard a payload is compared | TestIdempotency/Do,_two_payloads$ ./suites/schedules | if => if true ||
 	if len(record.Fingerprint) == 0 || bytes.Equal(record.Fingerprint, c.print) {
 		return true
 	}

@@ -113,6 +113,7 @@ func New(t *table.Table, key keys.Key, options *Options) (*Lock, error) {
 func (l *Lock) Acquire(ctx context.Context) (*Lease, error) {
 	mine := l.lease
 	mine.Owner = rand.Text()
+	//mutants:guard each holder of a lease has a greater number | TestNumbersGrow | s.Number + 1 => max(1, s.Number)
 	held, err := stored.TakeNext(ctx, mine, state{Number: 1}, func(s state) state { return state{Number: s.Number + 1} }, &l.seen)
 	if errors.Is(err, ErrHeld) {
 		err = ErrHeld // whatever write found out
@@ -175,6 +176,7 @@ func (l *Lease) Until() time.Time {
 // It costs two write units. AWS: "Amazon DynamoDB Transactions: How it works", Amazon
 // DynamoDB Developer Guide.
 func (l *Lease) Check() table.Op {
+	//mutants:guard a transaction of a former holder fails | TestOneHolderAtATime | Equal(expression.Value(l.owner)) => AttributeExists()
 	return table.Check(l.lock.lease.Key, expression.Name(stored.Owner).Equal(expression.Value(l.owner))).IfType(stored.Type).WithName("lease")
 }
 

@@ -118,6 +118,7 @@ func (c *core) guardClaim(op table.Op, s step) table.Op {
 	} else {
 		op = op.IfExists()
 	}
+	//mutants:guard a claim is deleted only by its owner | TestClaims ./suites/schedules | => _ = mine; return op.IfType(c.claimType()).WithName(s.name)
 	return op.IfType(c.claimType()).If(mine).WithName(s.name)
 }
 
@@ -190,8 +191,10 @@ func (p *planner) saveClaims() error {
 		case stored == nil:
 			p.differs = true
 			p.steps = append(p.steps, p.newClaim(key, p.keys[0], expiry))
+		//mutants:guard a refresh does not take another entity's claim for its own | TestRefreshRepairsClaims
 		case !ours:
 			return p.failedAt(key, p.claimType(), errClaimed)
+		//mutants:guard a claim that was left behind is written when it is taken up again | TestOrphanedClaim ./suites/schedules | !held, =>
 		case !held, moved, owner != p.old.at, !item.EqualUnordered(p.expiryIn(stored), expiry):
 			// One that was left behind is written, too: it may be about to be removed.
 			p.differs = true
@@ -282,6 +285,7 @@ func (p *planner) owner(claim table.Item) (owner keys.Key, ours bool) {
 		return owner, false
 	}
 	owner = p.ownerIn(claim)
+	//mutants:guard a claim of the item that was the main one in another release is the entity's own | TestClaimsOfACopyThatBecomesTheMainItem ./suites/schedules | , p.was.keys... =>
 	own := append([]keys.Key{p.old.at}, p.was.keys...)
 	if p.was.v != nil { // else the entity is not known
 		own = append(own, p.formerKeys(p.was.v)...)

@@ -156,6 +156,7 @@ func (c *core) setViews(t *table.Table) {
 	if c.counter != unversioned {
 		c.view.Part = c.mark
 		if len(c.vectors) > 0 && len(c.items)+len(c.entity.FormerCopies) > 1 {
+			//mutants:guard what is read through a copy without the vector is a part | TestPartsWithoutVectors
 			c.view.Copy = c.isCopy
 		}
 	}

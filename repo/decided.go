@@ -30,6 +30,7 @@ import (
 // deciderProblems adds attributes that two declarations decide.
 func (e *description) deciderProblems(p *problems, spec schema.Table, fields []string) {
 	for _, name := range e.indexAttributes(spec) {
+		//mutants:guard no function overwrites a field | TestNewRefusesTwoDeciders
 		if slices.Contains(fields, name) {
 			p.add("Indexes: %q is a key of an index with a function, which would overwrite the field of %v: "+
 				"let fields be the keys, without a function, or name another attribute in the schema; see docs/index-keys.md", name, e.typ)
@@ -165,6 +166,7 @@ func (x crowdedIndex) refusal(item, other string) string {
 // its main item. Its attributes, or those that change, are given; changes tells which. was is
 // the value that it replaces, nil if that is not known.
 func (c *core) checkValue(v, was any, key keys.Key, attributes table.Item, changes func(attribute string) bool) error {
+	//mutants:guard no index has two items of an entity in one partition | FuzzDeclarations
 	if len(c.crowded) > 0 {
 		if err := c.checkApart(v, changes); err != nil {
 			return err
@@ -198,6 +200,7 @@ func (c *core) checkValue(v, was any, key keys.Key, attributes table.Item, chang
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
+		//mutants:guard a value has nothing that the repository decides otherwise | TestWritesRefuseTwoDeciders
 		if p := item.PartsOf(given[name]); p.Kind != item.NULL && len(p.Text)+len(p.Bytes) > 0 {
 			return fmt.Errorf("%w: attribute %q is decided by %s, and the value has another one: leave it out", table.ErrInvalid, name, c.deciderOf(name))
 		}

@@ -122,6 +122,7 @@ func (c *core) indexKeys(attributes table.Item, i int, key keys.Key, v any) erro
 			} else {
 				attributes[name] = value
 			}
+			//mutants:guard two functions agree about an attribute that both make | TestWritesRefuseTwoDeciders
 			if decided != nil && !item.Equal(decided, value) {
 				return c.disagree(i, index, name)
 			}

@@ -71,6 +71,7 @@ func (c *core) confirm(ctx context.Context, key keys.Key, s *stored, conclusion 
 	if err != nil {
 		return errMoved // and its error the next time
 	}
+	//mutants:guard what is concluded of several reads is confirmed by one more | TestMoving ./suites/schedules
 	if !maps.EqualFunc(now.raw.Attributes(nil), s.raw.Attributes(nil), item.EqualUnordered) {
 		return errMoved
 	}
@@ -138,6 +139,7 @@ func (c *core) complete(s *stored, loose bool) error {
 	s.stamp, s.keys = c.stampIn(s.v), c.keysOf(s.v)
 	s.claims = slices.DeleteFunc(c.claimsOf(s.v), func(key keys.Key) bool { return !c.canHold(key) })
 	for i, key := range s.keys[1:] {
+		//mutants:guard a copy that cannot be stored keeps no entity from a deletion | TestEntitiesWhoseCopyCannotBeStored
 		if !c.canHold(key) { // so it has no such copy
 			s.keys[i+1] = keys.Key{}
 		}

@@ -158,14 +158,17 @@ func (c *core) planLoose(f *found, doubted doubts) (*plan, error) {
 	case of == nil && f.kind == formerCopy:
 		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
 	case of == nil:
+		//mutants:guard a claim is removed while it has no owner, and no later | TestOrphanedClaim ./suites/schedules | , {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true} =>
 		p.steps = []step{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}
 	case f.isGiven():
 		// The plan of the main item is about it.
 	case f.kind == formerItem && !slices.Contains(c.formerKeys(of.main.v), f.key):
 		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)
+	//mutants:guard a former item is deleted only if the present one has all that it has | TestPlansOfAJob
 	case f.kind == formerItem && !c.holds(of.main, f.item):
 		return nil, fmt.Errorf("%w: the item under its present key does not have all that it has", table.ErrExists)
 	default:
+		//mutants:guard a claim is removed while its owner does not claim it, and no later | TestClaims ./suites/schedules | , c.stays(of) =>
 		p.steps = []step{away, c.stays(of)}
 	}
 	return p, nil

@@ -187,6 +187,7 @@ func (c *core) deleteOps(v any) []table.Op {
 	if read == (stamp{}) && len(c.items) > 1 {
 		return c.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
+	//mutants:guard DeleteOps expect the revision that was read | TestRepo/copies/DeleteOps,_Delete_and_Create ./suites/schedules | remove, held: read, gone: true, unread: true => erase
 	ops := c.each(nil, v, func(int, keys.Key) step { return step{verb: remove, held: read, gone: true, unread: true} })
 	return c.claimOps(ops, v, c.claimsOf(v), nil, nil, false)
 }

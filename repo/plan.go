@@ -216,6 +216,8 @@ func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 		}
 		p.setStamp(d.set, p.becomes, p.was.shape) // the same one for all items, which may share d
 	}
+	//mutants:guard an update keeps what its type does not know | TestReleases ./suites/schedules | s.diff.tooLong() { => all, err := p.encode(p.v); err == nil { raw, s.diff = item.RawOf(all), diff{}
+	//mutants:guard an update sends what has changed | TestRequests | s.diff.tooLong() => true
 	if s.diff.tooLong() {
 		made := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)
 		if made.Err != nil {
@@ -263,6 +265,7 @@ func (p *planner) removeUnder(key keys.Key, name string, read bool) error {
 	case !seen && read:
 		p.need = append(p.need, key)
 		return nil
+	//mutants:guard what is under a former key is deleted only if it is the entity's | TestPlans
 	case seen && !ours:
 		return err
 	case seen:
@@ -293,11 +296,13 @@ func (p *planner) isOurs(key keys.Key, name string, item table.Item) (bool, erro
 	}
 	v, err := p.decodeStored(item)
 	if err != nil {
+		//mutants:guard a copy that does not decode is no other entity's | TestCopiesThatCannotBeToldApart | p.failedAt(key, name, err) => nil
 		return false, p.failedAt(key, name, err)
 	}
 	if main := p.entity.Key(v); main != p.was.keys[0] && (len(p.keys) == 0 || main != p.keys[0]) {
 		return false, nil
 	}
+	//mutants:guard a copy whose version is of another type is no conflict | TestCopiesThatCannotBeToldApart
 	if err := p.checkStamp(item); err != nil {
 		return false, p.failedAt(key, name, err)
 	}
@@ -344,6 +349,7 @@ func (c *core) withIndexes(i int, key keys.Key, v any, fields diff, attributes t
 		switch {
 		case has && (!read || !item.Equal(is, want)):
 			d.set[name] = want
+		//mutants:guard a write takes index keys from a copy that belong to the main item | TestWritesTakeIndexKeysFromCopies | (stored || !read) => stored
 		case !has && (stored || !read):
 			d.remove = append(d.remove, name)
 		}

@@ -84,6 +84,7 @@ func (p *planner) bring(i int, copied table.Item) error {
 	switch {
 	case err != nil:
 		return err
+	//mutants:guard an item of another entity is not overwritten by a copy | TestDefaultEngine/^Adoption$ ./suites/conformance
 	case !ours:
 		return p.failedAt(to, name, errTaken)
 	}
@@ -105,7 +106,9 @@ func (p *planner) copyOf(i int, own table.Item) item.Made {
 	keeps := p.onlyMain
 	switch {
 	case own != nil && !p.known: // T may have any attribute
+		//mutants:guard the copy of a map keeps index keys of other releases | TestMapsKeepIndexKeysOfOtherReleases | keepsIndexKey => isUnknown
 		keeps = p.keepsIndexKey
+	//mutants:guard a copy of another revision becomes as its main item | TestPlans | && p.stampOf(own) == p.was.stamp =>
 	case own != nil && p.stampOf(own) == p.was.stamp:
 		keeps = p.isUnknown
 	}
@@ -144,6 +147,7 @@ func (p *planner) keepsIndexKey(name string, _ types.AttributeValue) bool {
 func (c *core) difference(from, to table.Item) diff {
 	d := diff{set: table.Item{}}
 	skip := func(name string) bool {
+		//mutants:guard a copy loses the note of upgrades that are no longer compatible | TestPlans | c.shapes.derives() && =>
 		return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version || c.shapes.derives() && name == c.shapes.at
 	}
 	for name, value := range to {

@@ -34,8 +34,11 @@ func (c *core) ops(steps []step) ([]table.Op, error) {
 func (c *core) op(s step) (op table.Op) {
 	switch s.verb {
 	case create:
+		//mutants:guard a key that moves is created, not put | TestRepo/copies/Update_that_moves,_Create ./suites/schedules | Create => Put
+		//mutants:guard a main key that moves is created, not put | TestRepo/revision/Update_that_moves_the_main_key ./suites/schedules | Create => Put
 		return table.Create(s.key, s.made).WithName(s.name)
 	case none:
+		//mutants:guard a copy does not outlive an expired main item | TestDefaultEngine/Life$ ./suites/conformance | CheckMissing(s.key) => Check(s.key, item.Name(c.schema.PK).AttributeNotExists())
 		return table.CheckMissing(s.key).WithName(s.name)
 	case overwrite:
 		return table.Put(s.key, s.made).WithName(s.name)
@@ -53,13 +56,19 @@ func (c *core) op(s step) (op table.Op) {
 	if s.owner != (keys.Key{}) {
 		return c.guardClaim(op, s)
 	}
-	op = c.guard(op, s.held).WithName(s.name)
+	//mutants:guard the old copy is deleted under its revision | TestForeignCopy ./suites/schedules | => if s.verb != remove { op = c.guard(op, s.held) }
+	//mutants:guard a change expects the revision | TestRepo/revision/Update,_Update$ ./suites/schedules | => if s.verb != patch { op = c.guard(op, s.held) }
+	//mutants:guard an unchanged entity is checked in a transaction with others | TestDefaultEngine/^(Release|Life|Repo)$ ./suites/conformance | => if s.verb != check { op = c.guard(op, s.held) }
+	//mutants:guard Delete expects the revision that it has read | TestRepo/copies/Update_that_moves,_Delete ./suites/schedules | => if s.verb != remove { op = c.guard(op, s.held) }
+	//mutants:guard appcore: an approval is of the revision that was read | TestScheduleApproval ./examples/appcore/core | => if s.verb != patch { op = c.guard(op, s.held) }
+	op = c.guard(op, s.held)
 	switch {
 	case s.unread && s.verb == remove:
 		op = op.IfAdmits(c.shapes.current)
 	case s.unread: // what is written may lack what a newer shape has
 		op = op.IfShape(c.shapes.current)
 	}
+	//mutants:guard a change expects that the item exists | TestRepo/revision/adopted:_Update,_Delete$ ./suites/schedules | !s.gone => s.verb != patch && !s.gone
 	if !s.gone {
 		op = op.IfExists()
 	}
@@ -70,7 +79,7 @@ func (c *core) op(s step) (op table.Op) {
 		}
 		op = op.If(same)
 	}
-	return op
+	return op.WithName(s.name)
 }
 
 // guarding returns the attributes that guard a step whose item has no stamp: all that it had
@@ -142,6 +151,7 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 	owner := planner{core: c, old: s, was: s.main, plan: *p}
 	for _, f := range tx.Failed {
 		switch {
+		//mutants:guard a permanent refusal in a transaction is no conflict | TestAPermanentRefusalIsNoConflict
 		case !mayHold(f):
 			return final
 		case f.Position > len(p.steps): // the caller's

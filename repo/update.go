@@ -138,6 +138,7 @@ func (c *core) delete(ctx context.Context, key keys.Key, orphans bool) error {
 		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
 	}
 	err := c.deleteLoaded(ctx, key)
+	//mutants:guard an entity is deleted by its former key | TestDeleteBeforeTheMove
 	if errors.Is(err, ErrOrphan) && (orphans || len(c.entity.FormerKeys) > 0) {
 		return c.deleteFound(ctx, key, orphans)
 	}

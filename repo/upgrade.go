@@ -176,6 +176,7 @@ func (s *shapes) derives() bool { return s.admits < s.current }
 // the last one to do so.
 func (s *shapes) base(attributes table.Item, shape int) int {
 	at, version := attributes[s.at], attributes[s.version]
+	//mutants:guard what an older program has made stale is derived again | TestRenaming ./suites/schedules
 	if from := number(attributes[s.from], shape); from < shape && (at == nil || version == nil || !item.Equal(at, version)) {
 		return max(from, s.oldest)
 	}

@@ -110,6 +110,7 @@ func (c *core) upsertOp(key keys.Key, update expression.UpdateBuilder) (table.Op
 func (c *core) withNext(op table.Op, present bool) table.Op {
 	var also []string
 	if present {
+		//mutants:guard an upsert leaves nothing to derive again | TestUpsertOfWhatAnOlderReleaseWrites ./suites/schedules
 		also = []string{c.shapes.at}
 		op = op.If(item.Name(c.shapes.attribute).Equal(expression.Value(c.shapes.current)).
 			And(item.Name(c.shapes.at).Equal(item.Name(c.entity.Version))))

@@ -43,9 +43,11 @@ const maxFirst = 1 << 52
 func (c *core) next(s stamp) stamp {
 	switch {
 	case c.counter == revised:
+		//mutants:guard a revision is drawn for each write | TestRepo/revision/Put,_Put ./suites/schedules | rand.Text() => rand.Text()[:0] + "same"
 		return stamp{revision: rand.Text()}
 	case c.counter == unversioned:
 		return stamp{}
+	//mutants:guard a first version is drawn at random | TestRepo/version/DeleteOps,_Delete_and_Create ./suites/schedules
 	case s.version == 0 && !c.entity.VersionFromOne:
 		return stamp{version: 1 + mathrand.Int64N(maxFirst-1)}
 	}
@@ -55,6 +57,7 @@ func (c *core) next(s stamp) stamp {
 // identifies reports whether no other entity has the stamp: a revision, and a version that
 // has begun at random. Other programs have begun with small ones.
 func (c *core) identifies(s stamp) bool {
+	//mutants:guard a version that two entities can have does not say whose a copy is | TestVersionsThatTwoEntitiesHave | leastRandom => 1
 	return s.revision != "" || !c.entity.VersionFromOne && s.version >= leastRandom
 }
 
@@ -110,6 +113,7 @@ func (c *core) setStamp(item table.Item, s stamp, shape int) {
 	if c.stampOf(item) != s {
 		item[c.entity.Version] = s.value()
 	}
+	//mutants:guard an older program does not say that it has derived | TestDerivedAgain | shape <= c.shapes.current => shape >= 0
 	if shape <= c.shapes.current { // or a newer program is to know that an older one wrote
 		c.shapes.setAt(item, item[c.entity.Version])
 	}

@@ -105,6 +105,7 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 			return c.fail("Put", key, fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)), false
 		case err != nil:
 			return c.named("Put", key, err), false
+		//mutants:guard Put refuses a stale value | TestRepo/revision/Put,_Put ./suites/schedules
 		case old.stamp != read:
 			return c.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
 		}

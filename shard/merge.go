@@ -81,6 +81,7 @@ const (
 // their table keys.
 func (m *merge[T]) compare(a, b position) int {
 	return m.direct(cmp.Or(
+		//mutants:guard items with equal sort keys are in the order of their table keys | TestDefaultEngine/^Shard$ ./suites/conformance | , cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK) =>
 		cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK)))
 }
 
@@ -283,6 +284,7 @@ func (m *merge[T]) wants(row row[T]) (bool, error) {
 	case m.r.ties == byIdentity:
 		return m.direct(cmp.Compare(row.id, after.id)) > 0, nil
 	case m.r.ties == byTableKey:
+		//mutants:guard a page begins at the cursor among equal sort keys | TestDefaultEngine/^Shard$ ./suites/conformance | > 0 => >= 0
 		return m.compare(row.position, *after) > 0, nil
 	case m.last == nil:
 		at := row.position
@@ -321,6 +323,7 @@ func (m *merge[T]) compact() error {
 			case dedupe && decoded && before.id == row.id:
 				m.again++
 				continue
+			//mutants:guard equal sort keys that an index does not declare are an error | TestUndeclaredTies$
 			case m.r.ties == impossible && (decoded || !dedupe):
 				return m.r.tied()
 			}

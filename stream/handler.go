@@ -75,6 +75,7 @@ func (h on[T]) handle(ctx context.Context, t *table.Table, r *record, old, new t
 			orphans[i] = side.item
 		case err != nil:
 			return orphans, err
+		//mutants:guard stream: a copy gives no change | TestOneChangeForAnEntityWithCopies | main => main || true
 		case main:
 			*side.into = &v
 		}
@@ -82,6 +83,7 @@ func (h on[T]) handle(ctx context.Context, t *table.Table, r *record, old, new t
 	c.settle(t, r, old, new)
 	if c.Kind == Modify {
 		c.Changed, err = h.repo.Changes(*c.Old, *c.New)
+		//mutants:guard stream: a change of the version alone is none | TestUpgrades | || len(c.Changed) == 0 =>
 		if err != nil || len(c.Changed) == 0 {
 			return orphans, err
 		}
@@ -105,6 +107,7 @@ func (c *Change[T]) settle(t *table.Table, r *record, old, new table.Item) {
 		c.Kind = Expire
 	case c.New == nil:
 		c.Kind = Remove
+	//mutants:guard stream: an expired entity is missing | TestExpiry | || expired && !t.Expired(new, r.at) =>
 	case c.Old == nil || expired && !t.Expired(new, r.at):
 		c.Kind, c.Old = Insert, nil
 	default:

@@ -42,6 +42,7 @@ func (l *lineage) listed(shard string) bool {
 func (l *lineage) ready() []string {
 	return slices.DeleteFunc(slices.Clone(l.shards), func(shard string) bool {
 		parent := l.parents[shard]
+		//mutants:guard stream: a shard is read after its parent | TestParentsBeforeChildren | !l.positions[parent].Done => false
 		return l.positions[shard].Done || l.listed(parent) && !l.positions[parent].Done
 	})
 }
@@ -63,6 +64,7 @@ func (l *lineage) orphans() []string {
 // orphans of when the consumer began.
 func (l *lineage) trimmed(roots []string) (unread, unknown []string) {
 	for shard, p := range l.positions {
+		//mutants:guard stream: a shard that was deleted unread is a loss | TestLossIsReported/a_shard_without_a_child
 		if !p.Done && !l.listed(shard) {
 			unread = append(unread, shard)
 		}
@@ -70,6 +72,7 @@ func (l *lineage) trimmed(roots []string) (unread, unknown []string) {
 	slices.Sort(unread)
 	for _, shard := range l.orphans() {
 		_, begun := l.positions[shard]
+		//mutants:guard stream: a shard that was never seen is a loss | TestLossIsReported/a_shard_that_was_never_seen
 		if !begun && !slices.Contains(roots, shard) && !l.positions[l.parents[shard]].Done && !slices.Contains(unread, l.parents[shard]) {
 			unknown = append(unknown, l.parents[shard])
 		}

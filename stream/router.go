@@ -123,6 +123,7 @@ func (r *Router) run(ctx context.Context, records []*record) (done int, err erro
 		}
 	}
 	one := func(i int) {
+		//mutants:guard stream: nothing behind a failure is handled | TestFailures/1
 		if int64(i) >= failed.Load() {
 			return
 		}
@@ -207,6 +208,7 @@ func (r *Router) handle(ctx context.Context, name string, rec *record, old, new 
 	others := r.handlers[""]
 	h := cmp.Or(r.handlers[name], others)
 	if h == nil {
+		//mutants:guard stream: what no handler is for is refused | TestOtherItems | => return nil
 		return fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, name)
 	}
 	orphans, err := h.handle(ctx, r.table, rec, old, new)

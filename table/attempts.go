@@ -52,6 +52,7 @@ func (t *Table) attempts(ctx context.Context) *attempts {
 // outcome marks an error after which nobody knows what happened.
 func (a *attempts) outcome(err error) error {
 	if a.unsettled || !a.watching && !settled(err) {
+		//mutants:guard a lost response makes the outcome unknown | TestOutcomeOfAResponse | "%w: %w", ErrOutcomeUnknown, => "%w",
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return err
@@ -84,6 +85,7 @@ func (r *watchedRetryer) IsErrorRetryable(err error) bool {
 		a.observe(err)
 	}
 	if !settled(err) {
+		//mutants:guard an attempt with a lost response settles nothing | TestRepo/revision/Update,_Update$ ./suites/schedules
 		a.unsettled = true
 		a.silent = a.silent || !responded(err)
 		if a.once {
@@ -118,12 +120,15 @@ func settled(err error) bool {
 	api, status := response.Of(err)
 	switch {
 	case isInProgress(err):
+		//mutants:guard a transaction in progress settles nothing | TestTransactionInProgress | false => true
 		return false // an earlier attempt may still take effect
 	case errors.Is(err, response.ErrDamaged):
+		//mutants:guard a response with a wrong checksum settles nothing | TestDamagedWrites | false => true
 		return false // it may have said that
 	case status != 0:
 		// A refusal settles it, a failure and an unreadable success do not. Nor
 		// does the timeout of a proxy.
+		//mutants:guard a status of 500 settles nothing | TestRepo/revision/Update,_Update$ ./suites/schedules | status < 500 => status <= 500
 		return status >= 300 && status < 500 && status != response.StatusRequestTimeout
 	case api != nil:
 		return api.ErrorFault() == smithy.FaultClient

@@ -33,6 +33,7 @@ func (t *Table) installProtocol(o *dynamodb.Options, r *request) {
 		return
 	}
 	own := t.ownClient
+	//mutants:guard values are those that middleware leaves in outputs | TestReadsThroughMiddleware | && !t.mayRewrite =>
 	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own && !t.mayRewrite}
 }
 

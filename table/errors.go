@@ -289,6 +289,7 @@ func passing(cancelled *types.TransactionCanceledException) bool {
 		if code == "" || code == reasonNone {
 			continue
 		}
+		//mutants:guard a throttled transaction is repeated | TestCancelledTransactions | , ErrThrottled =>
 		if !slices.Contains([]error{ErrConflict, ErrThrottled}, kindOf(code)) {
 			return false
 		}

@@ -85,6 +85,7 @@ func (g *guard) checkNames() error {
 
 // An expired item counts as missing, which makes a condition true or false.
 const (
+	//mutants:guard an expired item is no reason to refuse a create | TestIdempotency/Do,_expired$ ./suites/schedules | :one AND :now => :now AND :one
 	orExpired     = " OR #ttl BETWEEN :one AND :now"
 	unlessExpired = " AND NOT #ttl BETWEEN :one AND :now"
 )

@@ -113,6 +113,7 @@ func (r hasVersion) clause(b *bindings) string {
 		b.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
 		return "attribute_not_exists(#version) OR attribute_type(#version, :null) OR #version = :version"
 	}
+	//mutants:guard a write expects the version | TestRepo/version/Put,_Put ./suites/schedules | = :version" => = :version OR #version <> :version"
 	return "#version = :version"
 }
 
@@ -142,6 +143,7 @@ func (r hasRevision) clause(b *bindings) string {
 		return "attribute_not_exists(#revision) OR attribute_type(#revision, :null) OR #revision < :revision"
 	}
 	b.value(":revision", &types.AttributeValueMemberS{Value: r.want})
+	//mutants:guard a write expects the revision | TestRepo/revision/Put,_Put ./suites/schedules | = :revision" => = :revision OR #revision <> :revision"
 	return "#revision = :revision"
 }
 
@@ -180,6 +182,8 @@ func (g *guard) needsLive() bool { return g.exists || g.identifies() }
 // placeholders of the clauses to the bindings.
 func (g *guard) requirements(all []requirement, b *bindings, s *schema.Table, stored Item) []requirement {
 	if g.missing {
+		//mutants:guard a create expects no item | TestRepo/copies/nobody:_Create,_Create$ ./suites/schedules | "attribute_not => "attribute_exists(" + b.partition(s) + ") OR " + "attribute_not
+		//mutants:guard shop: an e-mail is created, not put | TestScheduleUniqueEmail ./examples/shop/store | "attribute_not => "attribute_exists(" + b.partition(s) + ") OR " + "attribute_not
 		all = append(all, requirement{"attribute_not_exists(" + b.partition(s) + ")", stored == nil, ErrExists})
 	}
 	if g.exists && !g.identifies() {

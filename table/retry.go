@@ -40,6 +40,7 @@ func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error
 	for runs := 1; ; runs++ {
 		before := b.failures()
 		err := do(ctx)
+		//mutants:guard a call with an unknown outcome is not repeated | TestRetry | || errors.Is(err, ErrOutcomeUnknown) =>
 		if !errors.Is(err, ErrConflict) || errors.Is(err, ErrOutcomeUnknown) {
 			return err
 		}
@@ -115,6 +116,7 @@ func (b *budget) fail(progress bool) bool {
 func (b *budget) left() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	//mutants:guard retries are bounded | TestBudget | b.barren < b.most && b.failed < maxPartial*b.most && =>
 	return b.barren < b.most && b.failed < maxPartial*b.most && b.inTime()
 }
 

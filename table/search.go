@@ -107,6 +107,7 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	if err != nil {
 		return f, err
 	}
+	//mutants:guard what a search finds is a part | TestPartsWithoutVectors ./repo | part: true => part: false
 	share := share{part: true, shapeless: !x.Holds(t.schema, t.schema.Shape)}
 	if err := t.projectSearch(x, s, in, &share); err != nil {
 		return f, err

@@ -21,6 +21,7 @@ func send[In, Out any](
 		r.attempts = t.attempts(ctx)
 	}
 	if t.mayRewrite {
+		//mutants:guard middleware is given a copy of the input | TestWritesThroughMiddleware
 		in = copied(in)
 	}
 	if r.items != nil {

@@ -158,6 +158,7 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 	if o.HedgeReads {
 		// A scan is never hedged: it reads pages of 1 MB, and nobody waits for a single one.
 		// AWS: Scan, Amazon DynamoDB API Reference.
+		//mutants:guard writes are not hedged | TestWhatIsHedged | New( => New("PutItem", "UpdateItem",
 		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query", "SearchVectors")
 	}
 	t.mayRewrite = own && hasMiddleware(sdk.Options()) && !o.ReadOnlyMiddleware

@@ -141,6 +141,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	}
 	var progress recovery
 	var body []byte
+	//mutants:guard all attempts of a transaction have one token | TestTransact ./suites/schedules | ; ; { => ; ; in.ClientRequestToken, body = aws.String(rand.Text()), nil {
 	for tries := t.attempts(ctx); ; {
 		r := &request{operation: "TransactWriteItems", attempts: tries, body: &body}
 		_, err := send(ctx, t, r, t.client.TransactWriteItems, in)
@@ -172,6 +173,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 // one would have succeeded by its token. One without a response may still be on
 // its way.
 func (t *Table) refusal(writes []write, cancelled *types.TransactionCanceledException, tries *attempts, err error) error {
+	//mutants:guard a transaction whose cancelled attempt had a lost one before it is unknown | TestKnownSchedules ./suites/schedules
 	if tries.silent {
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}

@@ -36,6 +36,7 @@ func (t *Table) vectorsFault(attributes Item) *fault {
 // silence.
 func (t *Table) vectorFault(attributes Item) *fault {
 	for _, x := range t.schema.Vectors {
+		//mutants:guard a vector is written with its partition | TestWritesOfVectors
 		if p := x.Partition.Name; p != "" && attributes[x.Attribute] != nil && attributes[p] == nil {
 			return broken(fmt.Sprintf("is the partition of vector index %s and is missing, so no search would find the vector in %q", x.Name, x.Attribute)).in(p)
 		}

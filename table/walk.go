@@ -157,6 +157,7 @@ func (r *reader) reads(items *items) {
 func (r *reader) read(ctx context.Context, items *items, limit int) error {
 	r.reads(items)
 	limit = cmp.Or(limit, defaultLimit)
+	//mutants:guard a page continues until it is full | TestDefaultEngine/^(Page|Filter)$ ./suites/conformance | for => if
 	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
 		if err := r.next(ctx, items, limit); err != nil {
 			return err
@@ -188,6 +189,7 @@ func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int
 				return nil
 			}
 		}
+		//mutants:guard a walk continues after a response without items | TestDefaultEngine/^Sparse$ ./suites/conformance | failed != nil => failed != nil || items.count() == 0
 		if failed != nil {
 			return failed
 		}

@@ -81,6 +81,7 @@ func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue, 
 	}
 	tries := t.attempts(ctx)
 	// An old item is gone after the first attempt.
+	//mutants:guard a write that counts is not repeated after a lost response | TestSequence/DoReturning ./suites/schedules
 	tries.once = !w.repeatable() || returned == types.ReturnValueAllOld
 	for {
 		err := t.send(ctx, w, tries, returned, items)
@@ -171,6 +172,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	case tries.unsettled && w.isStored(stored):
 		// The condition failed on the work of an earlier attempt.
 		return stored, nil
+	//mutants:guard a condition that fails after a lost response is unknown | TestRepo/version/Update,_Update$ ./suites/schedules
 	case tries.unsettled:
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	}
@@ -185,8 +187,10 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 func (w *write) isStored(stored Item) bool {
 	if attribute := w.op.guard.revision.attribute; attribute != "" {
 		own := item.Text(w.written(attribute))
+		//mutants:guard only the own revision proves that a write was applied | TestRepo/revision/Put,_Put ./suites/schedules | && own == item.Text(stored[attribute]) =>
 		return own != "" && own == item.Text(stored[attribute])
 	}
+	//mutants:guard a version proves nothing | TestRepo/version/Update,_Update$ ./suites/schedules | return => return w.op.guard.version.set ||
 	return w.item != nil && !w.op.guard.version.set && item.SameItem(stored, w.item)
 }
 

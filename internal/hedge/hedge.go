@@ -83,6 +83,7 @@ func (b *Budget) late(operation string) (time.Duration, bool) {
 func (b *Budget) allow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	//mutants:guard a hedge costs a token | TestHedge ./table
 	if b.parts < partsOfToken {
 		return false
 	}
@@ -223,6 +224,7 @@ type timer struct {
 func (c *client) timer() *timer {
 	after, known := c.late(c.call.Operation)
 	t := &timer{time.NewTimer(after), after}
+	//mutants:guard a request that failed is not hedged | TestHedgeFates ./table | || c.call.Failed() =>
 	if !known || c.call.Failed() {
 		t.off()
 	}

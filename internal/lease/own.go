@@ -31,6 +31,8 @@ func Owned(spec *schema.Table, stored table.Item, itemType string) bool {
 	case itemType == Type: // under a key of the user's
 		return stored[revision] != nil
 	}
+	//mutants:guard backfill: an entity of the type of jobs is no progress | TestEntityOfTheTypeOfJobs ./backfill | stored[asideKey] != nil => true
+	//mutants:guard stream: an item of the library is told by its key, too | TestOwnItemsAreNoChanges ./stream | itemType+"#" => ""
 	return strings.HasPrefix(item.Text(stored[spec.PK]), itemType+"#") && (stored[revision] != nil || stored[asideKey] != nil)
 }
 

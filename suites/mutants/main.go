@@ -1,6 +1,11 @@
 // Command mutants shows that tests can see the guards of the write protocols and the
-// fixes of faults: it removes one after the other and runs the tests that must fail
-// then. It changes no file of the checkout.
+// fixes of faults. It finds them by markers in the code, such as
+//
+//	//mutants:guard a key that moves is created, not put | TestRepo/copies ./suites/schedules | Create => Put
+//	return table.Create(s.key, s.made).WithName(s.name)
+//
+// It removes one after the other and runs the tests that must fail then. It changes no
+// file of the checkout, and runs in its root. README.md has the form of a marker.
 package main
 
 import (
@@ -35,47 +40,57 @@ func run(ctx context.Context, only string) error {
 	if err != nil {
 		return err
 	}
+	all, err := guards(".")
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	killed, all := 0, 0
+	seen, removed := 0, 0
 	fmt.Println("| without this guard | fails | seconds |")
 	fmt.Println("|---|---|--:|")
-	for _, m := range mutants {
-		if !pattern.MatchString(m.guard) {
+	for _, g := range all {
+		if !pattern.MatchString(g.name) {
 			continue
 		}
-		all++
+		removed++
 		start := time.Now()
-		test, err := m.try(ctx, dir)
+		test, err := g.try(ctx, dir)
 		if err != nil {
-			return fmt.Errorf("%s: %w", m.guard, err)
+			return fmt.Errorf("%s: %w", g.name, err)
 		}
 		if test != "" {
-			killed++
+			seen++
 		}
-		fmt.Printf("| %s | %s | %.0f |\n", m.guard, test, time.Since(start).Seconds())
+		fmt.Printf("| %s | %s | %.0f |\n", g.name, test, time.Since(start).Seconds())
 	}
-	if killed < all {
-		return fmt.Errorf("%d of %d guards are seen", killed, all)
+	if seen < removed {
+		return fmt.Errorf("%d of %d guards are seen", seen, removed)
 	}
 	return nil
 }
 
-// timeout bounds the tests of a mutant, which may wait for what never comes.
+// explorers are the packages whose tests take the flag -limit.
+var explorers = []string{
+	"./suites/schedules", "./examples/shop/store", "./examples/appcore/core", "./examples/cqrs/core",
+	"./examples/blog/migrate", "./examples/usage/metering",
+}
+
+// timeout bounds the tests of a guard, which may wait for what never comes.
 const timeout = 4 * time.Minute
 
-// try builds the mutant and runs its tests. It returns the first one that fails,
-// "" if all pass.
-func (m mutant) try(ctx context.Context, dir string) (failed string, err error) {
-	overlay, err := m.overlay(dir)
+// try runs the tests of a guard without it. It returns the first one that fails, "" if all
+// pass.
+func (g guard) try(ctx context.Context, dir string) (failed string, err error) {
+	overlay, err := g.overlay(dir)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", timeout.String(), "-run", m.run, m.pkg}
-	if slices.Contains(explorers, m.pkg) {
+	args := []string{"test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", timeout.String(), "-run", g.run, g.pkg}
+	if slices.Contains(explorers, g.pkg) {
 		args = append(args, "-limit", "40")
 	}
 	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
@@ -113,20 +128,21 @@ func failure(out string) (string, error) {
 }
 
 // overlay writes the changed file, and the file that tells the go command of it.
-func (m mutant) overlay(dir string) (string, error) {
-	path, err := filepath.Abs(filepath.FromSlash(m.file))
+func (g guard) overlay(dir string) (string, error) {
+	path, err := filepath.Abs(filepath.FromSlash(g.file))
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(path)
+	source, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
-	if n := strings.Count(string(text), m.old); n != 1 {
-		return "", fmt.Errorf("%s has %d times %q", m.file, n, m.old)
+	without, err := g.remove(string(source))
+	if err != nil {
+		return "", err
 	}
 	changed := filepath.Join(dir, "changed.go")
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600); err != nil {
+	if err := os.WriteFile(changed, []byte(without), 0o600); err != nil {
 		return "", err
 	}
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})

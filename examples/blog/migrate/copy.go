@@ -47,7 +47,9 @@ func (r *Records[T]) catchUp(ctx context.Context, at T) ([]table.Op, error) {
 func (r *Records[T]) copyOps(_ context.Context, v T) ([]table.Op, error) {
 	ops := r.puts(v)
 	stored, missing := expression.Name(r.Entity.Version), r.missing()
+	//mutants:guard blog: a copy replaces no newer one | TestScheduleMigration | ops[0] = => _ =
 	ops[0] = ops[0].If(missing.Or(stored.LessThan(expression.Value(*r.Version(&v)))))
+	//mutants:guard blog: a deleted post is not copied | TestScheduleMigration | append(ops, r.notMarked(v)) => ops
 	return append(ops, r.notMarked(v)), nil
 }
 

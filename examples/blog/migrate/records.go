@@ -191,6 +191,7 @@ func (r *Records[T]) Update(ctx context.Context, at T, change func(*T) error) (v
 
 // putOld writes to the old table, and copies what was written, unless it was deleted since.
 func (r *Records[T]) putOld(ctx context.Context, v T, put table.Op, phase Phase) error {
+	//mutants:guard blog: a write to the old table is of its phase | TestScheduleMigration | , r.holds(v, phase) =>
 	err := r.Old.Transact(ctx, put, r.holds(v, phase))
 	if err != nil || phase == Old {
 		return err

@@ -97,6 +97,7 @@ func (t Tenant) project(ctx context.Context, r Ref, afresh bool) error {
 		if listing == stored {
 			return nil
 		}
+		//mutants:guard cqrs: a listing is written at the version that was read | TestScheduleCatalogue | .IfVersion("version", stored.Version) =>
 		return t.table.Do(ctx, t.listings.PutOps(&listing)[0].IfVersion("version", stored.Version))
 	})
 }

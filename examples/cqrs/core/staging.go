@@ -232,8 +232,8 @@ func (t Tenant) stage(ctx context.Context, im Import, source []Change) error {
 		from, to := im.Staged, min(im.Staged+stageChunk, im.Total)
 		staged := expression.Name("staged")
 		ops := []table.Op{
-			table.Update(im.Key(), expression.Set(staged, expression.Value(to))).
-				If(staged.Equal(expression.Value(from))),
+			//mutants:guard cqrs: rows are staged once | TestALateImporter | .If(staged.Equal(expression.Value(from))) =>
+			table.Update(im.Key(), expression.Set(staged, expression.Value(to))).If(staged.Equal(expression.Value(from))),
 		}
 		for n := from; n < to; n++ {
 			ops = append(ops, t.rows.CreateOps(new(Row{

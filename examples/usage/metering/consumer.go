@@ -149,6 +149,7 @@ func (c *Consumer) decode(d Delivery) (Message, error) {
 
 // count writes the counters and the record of the message in one transaction.
 func (c *Consumer) count(ctx context.Context, d Delivery, m Message) Outcome {
+	//mutants:guard usage: a message is counted with its record | TestScheduleMessage | => first, err := true, c.table.Transact(ctx, m.ops(time.Duration(c.options.RetentionDays)*day)...)
 	first, err := idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {
 		return m.ops(time.Duration(c.options.RetentionDays) * day), nil
 	})
