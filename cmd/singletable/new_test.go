@@ -58,6 +58,9 @@ func checkCopy(t *testing.T, dir string) {
 		if bytes.Contains(text, []byte("singletable/examples")) || bytes.Contains(text, []byte("./examples/")) {
 			t.Errorf("%s has a path of the repository", path)
 		}
+		if bytes.Contains(text, []byte("//mutants:")) {
+			t.Errorf("%s has a marker of a guard, which only the repository tests", path)
+		}
 		switch filepath.Ext(path) {
 		case ".go":
 			if formatted, err := format.Source(text); err != nil || !bytes.Equal(formatted, text) {

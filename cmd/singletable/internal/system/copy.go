@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,13 +191,16 @@ func (s Source) shares(file string) (names []string, err error) {
 	return names, nil
 }
 
+// markers are for the repository's own suites/mutants.
+var markers = regexp.MustCompile(`(?m)^[\t ]*//mutants:guard .*\n`)
+
 // copier writes the files of a copy.
 type copier struct {
 	source             Source
 	system, to, module string
 }
 
-// file writes a file, with the import paths of the copy.
+// file writes a file, with the import paths of the copy and without markers.
 func (c copier) file(name string) error {
 	text, err := os.ReadFile(filepath.Join(c.source.dir, name))
 	if err != nil {
@@ -207,6 +211,7 @@ func (c copier) file(name string) error {
 		text = bytes.ReplaceAll(text, []byte(examples+"/internal/"), []byte(c.module+"/internal/"))
 	}
 	if path.Ext(name) == ".go" {
+		text = markers.ReplaceAll(text, nil)
 		if text, err = format.Source(text); err != nil { // which sorts the imports
 			return fmt.Errorf("%s: %w", name, err)
 		}
