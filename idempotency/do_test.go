@@ -114,7 +114,7 @@ func sameResults[R any](t *testing.T, v R) {
 	t.Helper()
 	t.Run(fmt.Sprintf("%T", v), func(t *testing.T) {
 		t.Parallel()
-		s := newShop(t, promptly)
+		s := newShop(t)
 		plan := func(context.Context) (idempotency.Plan[R], error) { return idempotency.Snapshot(v), nil }
 		first := expect.Value(idempotency.Do(t.Context(), s.store, request("k"), plan))(t)
 		again := expect.Value(idempotency.Do(t.Context(), s.store, request("k"), plan))(t)
@@ -134,7 +134,7 @@ func TestReusedKey(t *testing.T) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, promptly)
+			s := newShop(t)
 			want := s.first(t, "k")
 			s.stock(t, 0) // the order fails as well, and that is not the result
 			s.faults.Always("TransactWriteItems", engine)
@@ -154,7 +154,7 @@ func TestReusedKey(t *testing.T) {
 
 func TestExec(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	message := idempotency.Request{Scope: "mailer", Key: "m-1", TTL: time.Hour}
 	count := func(context.Context) ([]table.Op, error) {
 		return []table.Op{table.Update(countKey("m-1"), expression.Add(expression.Name("n"), expression.Value(1)))}, nil

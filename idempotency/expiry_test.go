@@ -21,7 +21,7 @@ func TestExpiredRecordIsReplaced(t *testing.T) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, promptly)
+			s := newShop(t)
 			old := s.first(t, "k")
 			s.faults.Always("TransactWriteItems", engine)
 			expect.OK(t, s.table.Do(t.Context(), table.Put(recordKey("k"), table.Item{
@@ -74,7 +74,7 @@ func TestTimeOfExpiry(t *testing.T) {
 	} {
 		t.Run(expires, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, promptly)
+			s := newShop(t)
 			s.first(t, "k")
 			record := expect.Value(s.store.Lookup(t.Context(), request("k")))(t)
 			record.Item["expiresAt"] = &types.AttributeValueMemberN{Value: expires}
@@ -93,7 +93,7 @@ func TestTimeOfExpiry(t *testing.T) {
 // Another writer's record can hold a time that no clock reaches.
 func TestTimeBeyondEveryClock(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	for at, want := range map[int64]time.Time{1<<50 - 1: time.Unix(1<<50-1, 0).UTC(), 1 << 50: {}} {
 		expect.OK(t, s.table.Do(t.Context(), table.Put(recordKey("k"), table.Item{"expiresAt": seconds(time.Unix(at, 0))})))
 		record := expect.Value(s.store.Lookup(t.Context(), request("k")))(t)
@@ -117,7 +117,7 @@ func TestTTL(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, promptly)
+			s := newShop(t)
 			s.store = newStore(t, s.table, &idempotency.Options{TTL: tt.store})
 			s.clock.move(tt.now)
 			r := request("k")
@@ -151,7 +151,7 @@ func TestLongestTTL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, promptly)
+			s := newShop(t)
 			r := request("k")
 			r.TTL = tt.own
 			for i, at := range []time.Time{start, last, last.Add(time.Second)} {
@@ -166,7 +166,7 @@ func TestLongestTTL(t *testing.T) {
 // With such a clock, a record would never expire.
 func TestInvalidClock(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	const day = 24 * 60 * 60 // the TTL
 	for _, at := range []time.Time{
 		{}, time.Unix(-100_000, 0), time.Unix(-day, 0), time.Unix(1<<50-day, 0), time.Unix(1<<50, 0), time.Unix(math.MaxInt64, 0),
@@ -193,7 +193,7 @@ func (s *shop) storeAt(t *testing.T, at time.Time, o *idempotency.Options) *idem
 // A plan can take longer than the record is kept.
 func TestTTLStartsAfterThePlan(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	r := request("k")
 	r.TTL = time.Second
 	o := s.newOrder()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -60,21 +59,14 @@ type shop struct {
 	drawn  int
 }
 
-// once is a client without retries of its own, promptly one with the SDK's and
-// no pauses.
+// once is a client without retries of its own.
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
-func promptly(o *dynamodb.Options) {
-	o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
-	})
-}
-
 // newShop opens a new shop that has plenty of goods.
-func newShop(t *testing.T, retries func(*dynamodb.Options)) *shop {
+func newShop(t *testing.T, optFns ...func(*dynamodb.Options)) *shop {
 	t.Helper()
 	s := &shop{faults: &tabletest.Faults{}, clock: &clock{}}
-	client := tabletest.Client(t, retries, s.faults.Install)
+	client := tabletest.Client(t, append(optFns, s.faults.Install)...)
 	s.table = tabletest.NewWith(t, client, spec, &table.Options{Now: s.clock.now, MaxAttempts: 5})
 	s.store = newStore(t, s.table, &idempotency.Options{Observe: s.observe})
 	s.stock(t, 1000)

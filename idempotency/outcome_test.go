@@ -60,7 +60,7 @@ func TestReasons(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, promptly)
+			s := newShop(t)
 			fault := cancelled(tt.reasons)
 			if tt.want == nil {
 				s.faults.Next("TransactWriteItems", fault)
@@ -78,7 +78,7 @@ func TestReasons(t *testing.T) {
 				s.wantEffects(t, "new", 0)
 			}
 
-			other := newShop(t, promptly)
+			other := newShop(t)
 			want := other.first(t, "k")
 			other.faults.Always("TransactWriteItems", fault)
 			other.again(t, "k", want)
@@ -93,7 +93,7 @@ var errOther = errors.New("another error")
 // retries end.
 func TestRecordThatIsNeverFound(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	s.faults.Always("TransactWriteItems", cancelled(map[int]string{recordIndex: "ConditionalCheckFailed"}))
 	n := s.sent(func() {
 		_, err := s.do(t, "k")

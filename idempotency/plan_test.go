@@ -26,7 +26,7 @@ import (
 // A plan that reads can meet the effect of the first request.
 func TestFailingPlan(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	refused := errors.New("the customer has an order already")
 	calls := 0
 	fails := func(context.Context) (idempotency.Plan[order], error) {
@@ -46,7 +46,7 @@ func TestFailingPlan(t *testing.T) {
 	expect.Equal(t, "calls of the plan", calls, 3)
 
 	// While the record cannot be read, the error of the plan is not the result.
-	s.faults.Next("GetItem", tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest())
+	s.faults.Always("GetItem", tabletest.DropRequest())
 	_, err = idempotency.Do(t.Context(), s.store, request("k"), fails)
 	wantErr(t, err, table.ErrOutcomeUnknown)
 	expect.NotErr(t, err, refused)
@@ -55,7 +55,7 @@ func TestFailingPlan(t *testing.T) {
 // An invalid plan is refused before anything is sent.
 func TestInvalidPlans(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	good := idempotency.Snapshot[any](nil)
 	for name, tt := range map[string]struct {
 		plan idempotency.Plan[any]
@@ -106,7 +106,7 @@ func TestInvalidPlans(t *testing.T) {
 // With the op of the record, 99 ops are as many as a transaction takes.
 func TestPlanWithTheMostOps(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	all := make([]table.Op, 99)
 	for i := range all {
 		all[i] = table.Create(orderKey(strconv.Itoa(i)), nil)
@@ -118,7 +118,7 @@ func TestPlanWithTheMostOps(t *testing.T) {
 // Any op of the transaction can write the item of a reference.
 func TestReferencesToWrittenItems(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	o := order{ID: "o", Goods: "goods", At: start}
 	for name, op := range map[string]table.Op{
 		"create": table.Create(orderKey("create"), o),
@@ -140,7 +140,7 @@ func TestReferencesToWrittenItems(t *testing.T) {
 // it was written in.
 func TestReferenceToASet(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	o := order{ID: "o", Goods: "goods", At: start, Tags: []string{"c", "a", "b"}, Inner: map[string]any{"n": 1.0}}
 	var values []order
 	for range 2 {
@@ -195,7 +195,7 @@ func (l looselyEqual) Equal(other looselyEqual) bool { return l.ID == other.ID }
 // A replay could not return the result of the first request.
 func TestResultsThatCannotBeReplayed(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	refused(t, s, "result", oneWay{})
 	refused(t, s, "result.abs", *big.NewInt(1))
 	refused(t, s, "result.abs", big.NewInt(1))

@@ -46,7 +46,7 @@ var errNoTx = errors.New("the record names no transaction")
 
 func TestRecordIsInTheLayoutOfAppCore(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	_, err := idempotency.Do(t.Context(), s.store, appCoreRequest, planned(func() (idempotency.Plan[order], error) {
 		o := s.newOrder()
 		return idempotency.Reference(o, orderKey(o.ID), ops("k", o)...).
@@ -68,7 +68,7 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, promptly)
+			s := newShop(t)
 			o := s.newOrder()
 			expect.OK(t, s.table.Transact(t.Context(), ops("k", o)...))
 			expect.OK(t, s.table.Do(t.Context(), table.Put(appCoreKey, appCoreRecord(o.ID))))
@@ -115,7 +115,7 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 
 func TestLookupAndDelete(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	wantErr(t, expect.ErrOf(s.store.Lookup(t.Context(), request("k"))), table.ErrNotFound)
 	expect.OK(t, s.store.Delete(t.Context(), request("k")))
 
@@ -143,7 +143,7 @@ func TestLookupAndDelete(t *testing.T) {
 // A view of the table that is for one type of item does not hide the records.
 func TestStoreOfAView(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	for key, view := range map[string]*table.Table{"type": s.table.OfType("ORDER"), "projection": s.table.Project("id")} {
 		s.store = newStore(t, view, nil)
 		s.faults.Always("TransactWriteItems", nil)
@@ -166,7 +166,7 @@ func TestStoreOfAView(t *testing.T) {
 // A store of an entity's view reads references as the entity, and upgrades them.
 func TestReferenceToAnOlderShape(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	type first struct{ ID, Name, Revision string }
 	type second struct{ ID, Title, Revision string }
 	old := expect.Value(repo.New(s.table, repo.Entity[first]{Type: "BOOK", Version: "Revision", Key: func(b first) keys.Key { return orderKey(b.ID) }}))(t)
@@ -223,7 +223,7 @@ func indexed(x schema.Index) schema.Table {
 // The key of an index can be the time at which items were created.
 func TestRecordInAnIndex(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	s.table = tabletest.New(t, indexed(schema.Index{Name: "GSI1", PK: "createdAt"}), &table.Options{Now: s.clock.now})
 	s.store = newStore(t, s.table, nil)
 	s.stock(t, 1)
@@ -234,7 +234,7 @@ func TestRecordInAnIndex(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	type tag struct{}
 	ctx := context.WithValue(t.Context(), tag{}, "mine")
 	var events []idempotency.Event

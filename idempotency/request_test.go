@@ -21,7 +21,7 @@ import (
 
 func TestInvalidRequests(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	for name, r := range map[string]idempotency.Request{
 		"no key":                    {Scope: "s"},
 		"a key that is too long":    {Scope: "s", Key: strings.Repeat("k", 256)},
@@ -59,7 +59,7 @@ func TestInvalidRequests(t *testing.T) {
 // payload.
 func TestMissingPayload(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	for _, scope := range []string{"", "s"} {
 		for _, payload := range []any{nil, (*audit)(nil)} {
 			r := idempotency.Request{Scope: scope, Key: "k", Payload: payload}
@@ -118,7 +118,7 @@ var errRefused = errors.New("secret")
 // What cannot be done without is refused before a request.
 func TestMissingArguments(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, promptly)
+	s := newShop(t)
 	plan := planned(func() (idempotency.Plan[int], error) { return idempotency.Snapshot(1), nil })
 	expect.Equal(t, "requests", s.sent(func() {
 		wantErr(t, expect.ErrOf(idempotency.Do[int](t.Context(), s.store, request("k"), nil)), table.ErrInvalid)
@@ -131,7 +131,7 @@ func TestMissingArguments(t *testing.T) {
 func TestIncomparablePayloads(t *testing.T) {
 	t.Parallel()
 	const secret = "secret\xff"
-	s := newShop(t, promptly)
+	s := newShop(t)
 	for name, tt := range map[string]struct {
 		payload any
 		where   string // in the message

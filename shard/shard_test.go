@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -92,12 +90,7 @@ func newReader(tb testing.TB, tbl *table.Table, index shard.Index, options *shar
 func withFaults(tb testing.TB, options *table.Options) (*table.Table, *tabletest.Faults) {
 	tb.Helper()
 	faults := &tabletest.Faults{}
-	prompt := func(o *dynamodb.Options) {
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
-		})
-	}
-	return tabletest.NewWith(tb, tabletest.Client(tb, prompt, faults.Install), spec, options), faults
+	return tabletest.NewWith(tb, tabletest.Client(tb, faults.Install), spec, options), faults
 }
 
 // queries is how many requests were sent for shards.

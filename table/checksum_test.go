@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
@@ -47,15 +45,11 @@ func TestDamagedReads(t *testing.T) {
 	}
 }
 
-// damagedTable returns a table whose client retries at once.
 func damagedTable(t *testing.T, spec schema.Table, o table.Options, gzip bool) (*table.Table, *tabletest.Faults) {
 	t.Helper()
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install, idle, func(o *dynamodb.Options) {
 		o.EnableAcceptEncodingGzip = gzip
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
-		})
 	})
 	return expect.Value(table.New(client, spec, &o))(t), &faults
 }

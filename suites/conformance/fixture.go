@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -98,10 +98,15 @@ func (h Harness) withFaults(t *testing.T, spec schema.Table, opts *table.Options
 }
 
 func promptRetries(o *dynamodb.Options) {
-	o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
-	})
+	if r, ok := o.Retryer.(aws.RetryerV2); ok {
+		o.Retryer = prompt{r}
+	}
 }
+
+// prompt is the client's own retryer, without its delays.
+type prompt struct{ aws.RetryerV2 }
+
+func (prompt) RetryDelay(int, error) (time.Duration, error) { return time.Millisecond, nil }
 
 // itemRequests are the operations on items that a Table sends.
 var itemRequests = []string{

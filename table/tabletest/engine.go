@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -189,16 +188,15 @@ func (e *Engine) Done() <-chan struct{} {
 // AWS_DEFAULT_REGION or us-east-1. Its credentials are made up, except for an
 // engine that AWS_ENDPOINT_URL_DYNAMODB names: there AWS_ACCESS_KEY_ID,
 // AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN count if set. A client of an
-// engine that Start started repeats as often as the SDK's standard retryer but
+// engine that Start started repeats as often as the SDK's client by default, but
 // waits milliseconds, since nobody else needs the engine to recover. Everything
 // else is the SDK's default, for optFns to change:
 //
 //	var faults tabletest.Faults
 //	client := engine.Client(faults.Install)
 func (e *Engine) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
-	var retryer aws.Retryer
 	if e.process != nil {
-		retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = maxBackoff })
+		optFns = append([]func(*dynamodb.Options){hurry}, optFns...)
 	}
 	return dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String(e.endpoint),
@@ -207,8 +205,22 @@ func (e *Engine) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 			return e.creds, nil
 		}),
 		HTTPClient: e.http,
-		Retryer:    retryer,
 	}, optFns...)
+}
+
+// hurry shortens the pauses of a client.
+func hurry(o *dynamodb.Options) {
+	if r, ok := o.Retryer.(aws.RetryerV2); ok {
+		o.Retryer = hurried{r}
+	}
+}
+
+// hurried is the client's own retryer, without its long pauses.
+type hurried struct{ aws.RetryerV2 }
+
+func (r hurried) RetryDelay(attempt int, cause error) (time.Duration, error) {
+	delay, err := r.RetryerV2.RetryDelay(attempt, cause)
+	return min(delay, maxBackoff), err
 }
 
 // Close ends an engine that [Start] has started, and waits until its process is

@@ -144,7 +144,7 @@ func TestExploreFaults(t *testing.T) {
 		"once A.throttle": {0, false},
 		"A.cancel":        {1, false},
 		"A.truncate":      {1, false},
-		"A- A- A-":        {0, false},
+		"A- A- A- A-":     {0, false},
 	} {
 		t.Run(schedule, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +250,7 @@ func TestExploreRefuses(t *testing.T) {
 		"no schedule":          {replay("A what"), `"what" is not a step`},
 		"an unknown fault":     {replay("A?"), `"A?" is not a step`},
 		"an impossible step":   {replay("A b1"), "b1 is not possible"},
-		"a fault too many":     {replay("A- A- A- A-"), "A- is not possible"},
+		"a fault too many":     {replay("A- A- A- A- A-"), "A- is not possible"},
 		"an unknown operation": {replay("Z"), "Z is not possible"},
 	} {
 		t.Run(name, func(t *testing.T) {

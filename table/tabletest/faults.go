@@ -19,9 +19,9 @@ import (
 // zero value is ready to use and lets everything pass; it must not be copied
 // after that. It is safe for concurrent use.
 //
-// It sees what goes over the wire: a call that the SDK tries three times is
-// three requests, and a fault that is to outlast the SDK's retries has to be
-// there three times, or always.
+// It sees what goes over the wire: a call that the SDK tries four times, as it does
+// by default, is four requests, and a fault that is to outlast the SDK's retries has
+// to be there four times, or always.
 type Faults struct {
 	// Base carries requests out when Faults is itself used as the Transport of
 	// an http.Client. Nil means http.DefaultTransport. Under a client that it is

@@ -48,13 +48,14 @@ var surfacing = []Fault{CancelBefore, CancelDuring, CancelAfter}
 // Faults returns every fault that a script can inject.
 func Faults() []Fault { return slices.Concat(passing, surfacing) }
 
+// Resends is how many attempts a client of DynamoDB makes for one call by default.
+const Resends = 4
+
 // Passing reports whether only the client may notice the faults: they are
 // passing, and no more than its retries cover.
 func Passing(met []Fault) bool {
-	const (
-		resends = 3 // attempts of the SDK's retryer for one call
-		repeats = 8 // the default of table.Options.MaxAttempts
-	)
+	// With 3 of the others, 6 are one fewer than table.Options.MaxAttempts.
+	const repeats = 7
 	resent, repeated := 0, 0
 	for _, k := range met {
 		switch {
@@ -67,7 +68,7 @@ func Passing(met []Fault) bool {
 			resent++
 		}
 	}
-	return resent < resends && repeated < repeats
+	return resent < Resends && repeated < repeats
 }
 
 // own reports whether the library recovers from a fault and the SDK does not.

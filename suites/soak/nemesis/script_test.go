@@ -154,10 +154,10 @@ func TestPassing(t *testing.T) {
 		passing, unsettling bool
 	}{
 		"none":               {nil, true, false},
-		"as many as mended":  {[]nemesis.Fault{nemesis.Throttled, nemesis.Reset}, true, true},
-		"more":               {[]nemesis.Fault{nemesis.Throttled, nemesis.Throttled, nemesis.Throttled}, false, false},
+		"as many as mended":  {[]nemesis.Fault{nemesis.Throttled, nemesis.Reset, nemesis.Throttled}, true, true},
+		"more":               {slices.Repeat([]nemesis.Fault{nemesis.Throttled}, 4), false, false},
 		"conflicts":          {[]nemesis.Fault{nemesis.Conflict, nemesis.Conflict, nemesis.Conflict}, true, false},
-		"too many conflicts": {slices.Repeat([]nemesis.Fault{nemesis.Conflict}, 8), false, false},
+		"too many conflicts": {slices.Repeat([]nemesis.Fault{nemesis.Conflict}, 7), false, false},
 		"an ended context":   {[]nemesis.Fault{nemesis.CancelBefore}, false, true},
 		"a bad response":     {[]nemesis.Fault{nemesis.Corrupted}, true, true},
 	} {

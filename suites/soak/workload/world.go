@@ -124,9 +124,10 @@ func (w *world) close() error {
 func (w *world) dynamoDB(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 	return w.engine.Load().Client(append([]func(*dynamodb.Options){func(o *dynamodb.Options) {
 		o.HTTPClient = &http.Client{Transport: w.http}
-		// As often as the SDK's standard retryer, but without its budget, which
+		// As often as the SDK's client by default, but without its budget, which
 		// so many faults would use up, and without its pauses.
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = nemesis.Resends
 			o.RateLimiter = ratelimit.None
 			o.MaxBackoff = time.Millisecond
 		})
