@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -96,13 +97,24 @@ func (r *watchedRetryer) IsErrorRetryable(err error) bool {
 		return false // Table.transact has delays of its own
 	}
 	// The SDK does not repeat requests whose response cannot be read.
-	return (r.RetryerV2.IsErrorRetryable(err) || response.Garbled(err)) && a.fail(false)
+	return (r.RetryerV2.IsErrorRetryable(err) || response.Garbled(err)) && a.fail(false) &&
+		time.Until(a.until) > response.RetryAfter(err)
 }
 
-// RetryDelay is the client's, within the budget's time.
+// GetRetryToken is the client's. Its error has the numbers of the SDK's tokens only.
+func (r *watchedRetryer) GetRetryToken(ctx context.Context, cause error) (func(error) error, error) {
+	release, err := r.RetryerV2.GetRetryToken(ctx, cause)
+	if errors.As(err, new(ratelimit.QuotaExceededError)) {
+		err = &withheld{fmt.Sprintf("no retry after attempt %d, since failures have used up the retries of the client", r.attempts.errors), err}
+	}
+	return release, err
+}
+
+// RetryDelay is the client's, within the budget's time. The SDK adds to it what the
+// response asks for.
 func (r *watchedRetryer) RetryDelay(attempt int, cause error) (time.Duration, error) {
 	delay, err := r.RetryerV2.RetryDelay(attempt, cause)
-	return r.attempts.cut(delay), err
+	return max(min(delay, time.Until(r.attempts.until)-response.RetryAfter(cause)), 0), err
 }
 
 // plainRetryer makes a RetryerV2 of a Retryer as the SDK itself does.

@@ -37,8 +37,10 @@
 //
 // # Retries
 //
-// The SDK repeats requests that were throttled or whose response was lost:
-// three attempts by default, four from v1.48.0 of the SDK on. The package repeats what the SDK does not:
+// The SDK repeats requests that were throttled or whose response was lost: four
+// attempts by default, until failures have used up the retries of its client.
+//
+// The package repeats what the SDK does not:
 // requests with an unreadable response, transactions cancelled for conflicts or
 // lack of capacity, and unprocessed parts of batches. [Table.Retry] repeats a
 // function of the caller that reads before it writes. All attempts of a call,

@@ -188,7 +188,8 @@ func explain(err error) error {
 		kind = ErrTooLarge
 	case api != nil:
 		kind = kindOf(api.ErrorCode())
-	case status == response.StatusTooManyRequests:
+	}
+	if kind == nil && status == response.StatusTooManyRequests {
 		kind = ErrThrottled
 	}
 	if kind != nil && !errors.Is(err, kind) {

@@ -37,8 +37,9 @@ type Event struct {
 	// Throttles says why attempts were refused for lack of capacity, those that the
 	// SDK has repeated with success among them. A Reason with KeyRange, such as
 	// TableWriteKeyRangeThroughputExceeded, means that the partition of a key is too hot.
-	// It is the code of the error where DynamoDB gives no reason. AWS: "Diagnosing
-	// throttling" and "Key range throughput exceeded", Amazon DynamoDB Developer Guide.
+	// It is the code of the error where DynamoDB gives no reason, and TooManyRequests
+	// after a status 429 without such a code, as of a proxy. AWS: "Diagnosing throttling"
+	// and "Key range throughput exceeded", Amazon DynamoDB Developer Guide.
 	Throttles []types.ThrottlingReason
 	// Err is the error, nil after success. [Classify] gives its class.
 	Err error

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/internal/response"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -97,13 +97,17 @@ func throttles(err error) (reasons []types.ThrottlingReason) {
 			codes = append(codes, aws.ToString(r.Code))
 		}
 	}
-	if api, ok := errors.AsType[smithy.APIError](err); ok && len(reasons) == 0 && codes == nil {
+	api, status := response.Of(err)
+	if api != nil && len(reasons) == 0 && codes == nil {
 		codes = []string{api.ErrorCode()}
 	}
 	for _, code := range codes {
 		if errors.Is(kindOf(code), ErrThrottled) {
 			reasons = append(reasons, types.ThrottlingReason{Reason: aws.String(code)})
 		}
+	}
+	if len(reasons) == 0 && status == response.StatusTooManyRequests {
+		reasons = []types.ThrottlingReason{{Reason: aws.String("TooManyRequests")}}
 	}
 	return reasons
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -215,23 +217,110 @@ func TestTransactionInProgress(t *testing.T) {
 	}
 }
 
-// TestRetryRules shows that a request which fails is sent as often as the SDK's rules say:
-// docs/network.md has the numbers of the old rules and the new ones.
+// repeated are what the SDK repeats: how long all delays of a call are at most, how many
+// retries the SDK's tokens are enough for, and how the library's error says so.
+var repeated = map[string]struct {
+	fault   tabletest.Fault
+	longest time.Duration
+	retries int
+	why     error
+}{
+	"500":                   {tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."), 175 * time.Millisecond, 500 / 14, nil},
+	"lost":                  {tabletest.DropRequest(), 175 * time.Millisecond, 500 / 14, nil},
+	"throttled":             {tabletest.Throttle(), 7 * time.Second, 500 / 5, table.ErrThrottled},
+	"429 of a proxy":        {respond(http.StatusTooManyRequests, "<html>Slow down"), 7 * time.Second, 500 / 5, table.ErrThrottled},
+	"429 with another code": {tabletest.Status(http.StatusTooManyRequests, "SlowlyException", "Injected."), 7 * time.Second, 500 / 5, table.ErrThrottled},
+}
+
+// TestRetryRules shows that a request which fails is sent as often as the SDK's rules say,
+// until the SDK's tokens are used up: docs/network.md has the numbers.
 func TestRetryRules(t *testing.T) {
 	t.Parallel()
-	want := dynamodb.New(dynamodb.Options{}).Options().Retryer.MaxAttempts()
-	if want != 3 && want != 4 {
-		t.Errorf("the SDK makes %d attempts, and docs/network.md says 3 or 4", want)
+	const attempts = 4
+	for name, f := range repeated {
+		outage(t, f.fault, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+			var events []table.Event
+			ctx := table.WithObserver(t.Context(), func(_ context.Context, e table.Event) { events = append(events, e) })
+			call := func() (sent int, err error) {
+				before, start := len(faults.Requests()), time.Now()
+				err = get(ctx, tbl, user)
+				if took := time.Since(start); took > f.longest {
+					t.Errorf("%s: took %v", name, took)
+				}
+				if f.why != nil && !errors.Is(err, f.why) || table.Classify(err) != table.Transient {
+					t.Errorf("%s: %v is %v", name, err, table.Classify(err))
+				}
+				sent = len(faults.Requests()) - before
+				e := events[len(events)-1]
+				if e.Attempts != sent || len(e.Throttles) > 0 != (f.why != nil) {
+					t.Errorf("%s: %d requests, event %+v", name, sent, e)
+				}
+				return sent, err
+			}
+			left := f.retries
+			for left > 0 {
+				sent, _ := call()
+				equal(t, name+": attempts", sent, min(attempts, 1+left))
+				left -= sent - 1
+			}
+			sent, err := call()
+			equal(t, name+": attempts without tokens", sent, 1)
+			if !strings.HasSuffix(err.Error(), "no retry after attempt 1, since failures have used up the retries of the client") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if !errors.As(err, new(ratelimit.QuotaExceededError)) {
+				t.Errorf("%s: %v does not have the SDK's error", name, err)
+			}
+			// What the table itself repeats needs no tokens.
+			faults.Always("TransactWriteItems", tabletest.CancelTransaction("TransactionConflict"))
+			before := len(faults.Requests())
+			expect.Err(t, tbl.Transact(ctx, table.Put(user, nil)), table.ErrConflict)
+			equal(t, name+": transactions", len(faults.Requests())-before, 10)
+			// Each success gives a token back.
+			faults.Next("GetItem", slices.Repeat([]tabletest.Fault{succeed}, 14)...)
+			for range 14 {
+				expect.Err(t, get(ctx, tbl, user), table.ErrNotFound)
+			}
+			if sent, _ := call(); sent < 2 {
+				t.Errorf("%s: %d attempts after successes", name, sent)
+			}
+		})
 	}
-	for name, fault := range map[string]tabletest.Fault{
-		"500":       tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
-		"throttled": tabletest.Throttle(),
+}
+
+// TestRetryAfter shows that a call waits as long as a response asks for, and not beyond
+// MaxElapsed.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		milliseconds string
+		elapsed      time.Duration
+		least, most  time.Duration
+		attempts     int
+	}{
+		"in time":                  {"300", time.Minute, 900 * time.Millisecond, 900 * time.Millisecond, 4},
+		"the time ends before":     {"300", 700 * time.Millisecond, 600 * time.Millisecond, 600 * time.Millisecond, 3},
+		"it is over with it":       {"300", 300 * time.Millisecond, 0, 0, 1},
+		"more than the SDK's most": {"3600000", 16 * time.Second, 15 * time.Second, 16 * time.Second, 4},
+		"and hardly in time":       {"3600000", 5001 * time.Millisecond, 5 * time.Second, 5001 * time.Millisecond, 2},
+		"longer than there is":     {"3600000", 4 * time.Second, 0, 0, 1},
+		"not a number":             {"soon", 4 * time.Second, 0, 175 * time.Millisecond, 4},
+		"negative":                 {"-1", 4 * time.Second, 0, 175 * time.Millisecond, 4},
 	} {
-		outage(t, fault, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		fault := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			response, err := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")(r, next)
+			response.Header.Set("X-Amz-Retry-After", tt.milliseconds)
+			return response, err
+		}
+		outage(t, fault, &table.Options{MaxElapsed: tt.elapsed}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+			start := time.Now()
 			if err := get(t.Context(), tbl, user); err == nil {
 				t.Errorf("%s: no error", name)
 			}
-			equal(t, name+": attempts", len(faults.Requests()), want)
+			equal(t, name+": attempts", len(faults.Requests()), tt.attempts)
+			if took := time.Since(start); took < tt.least || took > tt.most {
+				t.Errorf("%s: took %v", name, took)
+			}
 		})
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -59,6 +61,21 @@ func Passes(err error) bool {
 		return false
 	}
 	return api.ErrorFault() == smithy.FaultServer || Throttled(api.ErrorCode()) || slices.Contains(passing, api.ErrorCode())
+}
+
+// RetryAfter returns the least delay before a retry that the response asks for, as far as
+// the SDK waits for it: 5 seconds more than it would without. It is 0 for most responses.
+func RetryAfter(err error) time.Duration {
+	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if !ok || r.Response == nil || r.Response.Response == nil {
+		return 0
+	}
+	ms, err := strconv.ParseInt(r.Response.Header.Get("X-Amz-Retry-After"), 10, 64)
+	if err != nil || ms < 0 {
+		return 0
+	}
+	const most = 5 * time.Second
+	return time.Duration(min(ms, most.Milliseconds())) * time.Millisecond
 }
 
 // Throttled reports whether the code of an error, or of a reason why a transaction was

@@ -30,7 +30,7 @@ func main() {
 	})
 }
 
-// verifyTime bounds the look at the table, in which the SDK sends a request up to three
+// verifyTime bounds the look at the table, in which the SDK sends a request up to four
 // times. Lambda gives a program ten seconds to start. AWS: "Understanding the Lambda
 // execution environment lifecycle", AWS Lambda Developer Guide.
 const verifyTime = 5 * time.Second
