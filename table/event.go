@@ -21,7 +21,8 @@ type Event struct {
 	// Duration is how long it took, the SDK's own retries included.
 	Duration time.Duration
 	// Capacity is what it consumed, in read or write units, and VectorBytes what a search
-	// of vectors consumed, in bytes: that has no units.
+	// of vectors consumed, or a write in the vector indexes of the schema, in bytes: these
+	// have no units.
 	Capacity, VectorBytes float64
 	// Attempts is how often the SDK sent it. It is 1 for clients that do not
 	// use the SDK's retryer.

@@ -48,14 +48,18 @@ func (e *TxError) LogValue() slog.Value {
 }
 
 // LogValue returns the event as a group: operation, table, index, batch,
-// duration, capacity, attempts, hedges, hedges_won, and after a failure class and
-// error.
+// duration, capacity, vector_bytes, attempts, hedges, hedges_won, and after a failure
+// class and error.
 func (e Event) LogValue() slog.Value {
 	a := attrs{slog.String("operation", e.Operation)}
 	a.text("table", e.Table)
 	a.text("index", e.Index)
 	a.number("batch", e.Batch)
-	a = append(a, slog.Duration("duration", e.Duration), slog.Float64("capacity", e.Capacity), slog.Int("attempts", e.Attempts))
+	a = append(a, slog.Duration("duration", e.Duration), slog.Float64("capacity", e.Capacity))
+	if e.VectorBytes != 0 {
+		a = append(a, slog.Float64("vector_bytes", e.VectorBytes))
+	}
+	a = append(a, slog.Int("attempts", e.Attempts))
 	a.number("hedges", e.Hedges)
 	a.number("hedges_won", e.HedgesWon)
 	if e.Err != nil {

@@ -40,6 +40,9 @@ func TestLogValues(t *testing.T) {
 		`"v":{"operation":"BatchGetItem","batch":100,"duration":0,"capacity":0,"attempts":3,"class":"transient","error":"throttled"}`: table.Event{
 			Operation: "BatchGetItem", Batch: 100, Attempts: 3, Err: table.ErrThrottled,
 		},
+		`"v":{"operation":"SearchVectors","duration":0,"capacity":0,"vector_bytes":400,"attempts":1}`: table.Event{
+			Operation: "SearchVectors", VectorBytes: 400, Attempts: 1,
+		},
 		`"v":{"op":"","class":"unclassified"}`:                        &table.Error{},
 		`"v":{"failed":0}`:                                            &table.TxError{},
 		`"v":{"operation":"","duration":0,"capacity":0,"attempts":0}`: table.Event{},

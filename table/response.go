@@ -152,14 +152,7 @@ func (s *items) searchVectors(in *item.Parser) (out dynamodb.SearchVectorsOutput
 				out.SearchResults = append(out.SearchResults, types.SearchResultItem{Score: s.result(in, i)})
 			}
 		case "ConsumedCapacity":
-			out.ConsumedCapacity = &types.VectorCapacity{}
-			for unit := range in.Members {
-				if string(unit) == "VectorSearchRequestBytes" {
-					out.ConsumedCapacity.VectorSearchRequestBytes = new(in.Float64())
-				} else {
-					in.Skip()
-				}
-			}
+			out.ConsumedCapacity = new(consumedVectors(in))
 		default:
 			in.Skip()
 		}
@@ -191,6 +184,25 @@ func consumed(in *item.Parser) *types.ConsumedCapacity {
 			c.CapacityUnits = new(in.Float64())
 		case "ReadCapacityUnits":
 			c.ReadCapacityUnits = new(in.Float64())
+		case "VectorIndexes":
+			c.VectorIndexes = map[string]types.VectorCapacity{}
+			for index := range in.Members {
+				c.VectorIndexes[string(index)] = consumedVectors(in)
+			}
+		default:
+			in.Skip()
+		}
+	}
+	return c
+}
+
+func consumedVectors(in *item.Parser) (c types.VectorCapacity) {
+	for name := range in.Members {
+		switch string(name) {
+		case "VectorSearchRequestBytes":
+			c.VectorSearchRequestBytes = new(in.Float64())
+		case "VectorWriteRequestBytes":
+			c.VectorWriteRequestBytes = new(in.Float64())
 		default:
 			in.Skip()
 		}
@@ -231,15 +243,24 @@ func (s *items) takeOutput(out any) {
 	}
 }
 
-// consumption returns what an output says that its request has consumed: units, or the
-// bytes of a search.
+// consumption returns what an output says that its request has consumed: units, and the
+// bytes of a search or of a write in vector indexes.
 func consumption(out any) (units, vectorBytes float64) {
+	add := func(c *types.ConsumedCapacity) {
+		if c == nil {
+			return
+		}
+		units += aws.ToFloat64(c.CapacityUnits)
+		for _, index := range c.VectorIndexes {
+			vectorBytes += aws.ToFloat64(index.VectorWriteRequestBytes)
+		}
+	}
 	switch consumed := reflect.ValueOf(out).Elem().FieldByName("ConsumedCapacity").Addr().Interface().(type) {
 	case **types.ConsumedCapacity:
-		return capacity(*consumed), 0
+		add(*consumed)
 	case *[]types.ConsumedCapacity:
 		for i := range *consumed {
-			units += capacity(&(*consumed)[i])
+			add(&(*consumed)[i])
 		}
 	case **types.VectorCapacity:
 		if *consumed != nil {

@@ -181,6 +181,57 @@ func TestSearchRequest(t *testing.T) {
 	equal(t, "the vector", v.Embedding, []float32{0.6, 0.8})
 }
 
+// TestCostsOfVectors shows that the event of a write has the bytes that it costs in all vector
+// indexes, whoever reads the response.
+func TestCostsOfVectors(t *testing.T) {
+	t.Parallel()
+	vectors.Needed(t)
+	tbl, _ := newTable(t, products())
+	ctx := t.Context()
+	item := func(name string) table.Op { return table.Put(productKey(name), product(name, vector("1", "0"))) }
+	a, b := productKey("a"), productKey("b")
+	turned := product("", vector("0", "1"))
+	turn := expression.UpdateBuilder{}
+	for _, name := range []string{"embedding", "tenant", "shop", "seal"} { // the vector and the partitions
+		turn = turn.Set(expression.Name(name), expression.Value(turned[name]))
+	}
+	bytes := func(name string, call func(context.Context) error) (sum float64) {
+		must(t, call(table.WithObserver(ctx, func(_ context.Context, e table.Event) {
+			if sum += e.VectorBytes; e.Capacity <= 0 {
+				t.Errorf("%s: %+v", name, e)
+			}
+		})))
+		return sum
+	}
+	do := func(op table.Op) func(context.Context) error {
+		return func(ctx context.Context) error { return tbl.Do(ctx, op) }
+	}
+	one := bytes("Put", do(item("a")))
+	if one < 5 {
+		t.Errorf("a Put: %v bytes in five indexes", one)
+	}
+	for _, call := range []struct {
+		name        string
+		run         func(context.Context) error
+		least, most float64
+	}{
+		{"BatchWrite", func(ctx context.Context) error { return tbl.BatchWrite(ctx, item("b"), item("c")) }, 2 * one, 2 * one},
+		{"Transact", func(ctx context.Context) error { return tbl.Transact(ctx, item("d"), item("e"), item("f")) }, 3 * one, 3 * one},
+		{"Update", do(table.Update(a, turn)), 1, 2 * one},
+		{"an update that returns", func(ctx context.Context) error {
+			return second(table.DoReturning[account](ctx, tbl, table.Update(b, turn)))
+		}, 1, 2 * one},
+		{"an update of what only three indexes hold", do(table.Update(a, expression.Set(expression.Name("x"), expression.Value(1)))), 1, one - 1},
+		{"Delete", do(table.Delete(a)), 1, 2 * one},
+		{"a delete that returns", func(ctx context.Context) error { return second(table.DoReturning[account](ctx, tbl, table.Delete(b))) }, 1, 2 * one},
+		{"Get", func(ctx context.Context) error { return second(table.Get[table.Item](ctx, tbl, productKey("c"))) }, 0, 0},
+	} {
+		if got := bytes(call.name, call.run); got < call.least || got > call.most {
+			t.Errorf("%s: %v bytes, a Put %v", call.name, got, one)
+		}
+	}
+}
+
 // altered executes the request and changes the text of the response.
 func altered(old, new string) tabletest.Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {

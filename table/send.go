@@ -37,7 +37,7 @@ func send[In, Out any](
 		return out, r.finish(ctx, out, err)
 	}
 	// All inputs have the field.
-	reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity").SetString(string(types.ReturnConsumedCapacityTotal))
+	reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity").SetString(string(t.asked(r.operation)))
 	event := Event{Operation: r.operation, Table: t.schema.Name, Index: r.index}
 	event.Partitions, event.Batch = t.partitions(in)
 	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
@@ -61,6 +61,19 @@ func send[In, Out any](
 		}
 	}
 	return out, err
+}
+
+// asked returns what the response shall say of the request's costs. Only with those by
+// index, that of a write has the bytes of vectors. AWS: "Monitoring vector index capacity",
+// Amazon DynamoDB Developer Guide.
+func (t *Table) asked(operation string) types.ReturnConsumedCapacity {
+	switch operation {
+	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems":
+		if len(t.schema.Vectors) > 0 {
+			return types.ReturnConsumedCapacityIndexes
+		}
+	}
+	return types.ReturnConsumedCapacityTotal
 }
 
 func (t *Table) callOptions(r *request) func(*dynamodb.Options) {

@@ -23,8 +23,8 @@
 //	ctx = telemetry.WithPattern(ctx, "list transactions")
 //	page, err := transactions.Query(ctx, q)
 //
-// [Summary] adds up requests, attempts, errors, read and write units, and time
-// by access pattern. A test can hold an application to a budget with it, and a
+// [Summary] adds up requests, attempts, errors, read and write units, bytes of
+// vectors, and time by access pattern. A test can hold an application to a budget with it, and a
 // page can show where the money goes.
 //
 // # Hot keys
@@ -73,6 +73,7 @@
 //	singletable.cancellation_reasons    of a cancelled transaction, one for each op
 //	singletable.consumed.read_units     and
 //	singletable.consumed.write_units    in metrics and logs
+//	singletable.consumed.vector_bytes   of searches, or of writes in vector indexes; in spans, too
 //	singletable.throttles               attempts that were refused, by
 //	singletable.throttle.reason         DynamoDB's reason
 //	singletable.hot_key.requests,       of the hottest partition keys, by

@@ -61,6 +61,8 @@ type Row struct {
 	Hedges, HedgesWon int
 	// ReadUnits and WriteUnits are what the successful ones consumed.
 	ReadUnits, WriteUnits float64
+	// VectorBytes is what searches of vectors consumed, or writes in vector indexes.
+	VectorBytes float64
 	// Duration is how long all of them took together, and Slowest the longest.
 	Duration, Slowest time.Duration
 }
@@ -92,7 +94,7 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	s.rows[key] = s.rows[key].plus(Row{
 		Pattern: key.pattern, Operation: key.operation, Index: key.index,
 		Requests: 1, Attempts: e.Attempts, Errors: failed, Hedges: e.Hedges, HedgesWon: e.HedgesWon,
-		ReadUnits: read, WriteUnits: write,
+		ReadUnits: read, WriteUnits: write, VectorBytes: e.VectorBytes,
 		Duration: e.Duration, Slowest: e.Duration,
 	})
 }
@@ -106,6 +108,7 @@ func (r Row) plus(other Row) Row {
 	other.HedgesWon += r.HedgesWon
 	other.ReadUnits += r.ReadUnits
 	other.WriteUnits += r.WriteUnits
+	other.VectorBytes += r.VectorBytes
 	other.Duration += r.Duration
 	other.Slowest = max(r.Slowest, other.Slowest)
 	return other
@@ -138,6 +141,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	}
 	total.Pattern, total.Operation, total.Index = "total", "", ""
 	head := "pattern\toperation\tindex\trequests\tattempts\terrors\tread units\twrite units\tmean\tslowest"
+	if total.VectorBytes > 0 {
+		head += "\tvector bytes"
+	}
 	if total.Hedges > 0 {
 		head += "\thedges\thedges won"
 	}
@@ -146,6 +152,9 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 		mean := r.Duration / time.Duration(max(r.Requests, 1))
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%d\t%g\t%g\t%v\t%v", cmp.Or(r.Pattern, "-"), cmp.Or(r.Operation, "-"), cmp.Or(r.Index, "-"),
 			r.Requests, r.Attempts, r.Errors, r.ReadUnits, r.WriteUnits, mean.Round(time.Microsecond), r.Slowest.Round(time.Microsecond))
+		if total.VectorBytes > 0 {
+			fmt.Fprintf(tw, "\t%.0f", r.VectorBytes)
+		}
 		if total.Hedges > 0 {
 			fmt.Fprintf(tw, "\t%d\t%d", r.Hedges, r.HedgesWon)
 		}

@@ -90,6 +90,24 @@ total    -          -      3         3         0       0           0            
 	expect.Equal(t, "the table", s.String(), want)
 }
 
+func TestSummaryCountsVectors(t *testing.T) {
+	t.Parallel()
+	var s telemetry.Summary
+	for _, e := range []table.Event{
+		{Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 400.5}, {Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 400},
+		{Operation: "PutItem", Attempts: 1, Capacity: 2, VectorBytes: 1024}, {Operation: "GetItem", Attempts: 1},
+	} {
+		s.Observe(t.Context(), e)
+	}
+	const want = `pattern  operation      index    requests  attempts  errors  read units  write units  mean  slowest  vector bytes
+-        GetItem        -        1         1         0       0           0            0s    0s       0
+-        PutItem        -        1         1         0       0           2            0s    0s       1024
+-        SearchVectors  similar  2         2         0       0           0            0s    0s       800
+total    -              -        4         4         0       0           2            0s    0s       1824
+`
+	expect.Equal(t, "the table", s.String(), want)
+}
+
 func TestSummaryIsBounded(t *testing.T) {
 	t.Parallel()
 	var s telemetry.Summary

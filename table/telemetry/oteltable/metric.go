@@ -23,8 +23,8 @@ var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1,
 // Metrics returns an observer that measures each request, by operation, table,
 // index and access pattern. It records the histogram
 // db.client.operation.duration in seconds, and the counters
-// singletable.consumed.read_units, singletable.consumed.write_units and
-// singletable.throttles. Throttles are also by DynamoDB's reason. The provider
+// singletable.consumed.read_units, singletable.consumed.write_units,
+// singletable.consumed.vector_bytes and singletable.throttles. Throttles are also by DynamoDB's reason. The provider
 // is by default the global one. The extra attributes, such as
 // semconv.ServerAddress, are added to each measurement.
 //
@@ -48,6 +48,7 @@ func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (func(c
 type meters struct {
 	duration              metric.Float64Histogram
 	readUnits, writeUnits metric.Float64Counter
+	vectorBytes           metric.Float64Counter
 	throttles             metric.Int64Counter
 }
 
@@ -57,9 +58,11 @@ func newMeters(meter metric.Meter) (meters, error) {
 		metric.WithUnit("{unit}"), metric.WithDescription("Read units that DynamoDB has charged."))
 	writeUnits, errWrite := meter.Float64Counter("singletable.consumed.write_units",
 		metric.WithUnit("{unit}"), metric.WithDescription("Write units that DynamoDB has charged."))
+	vectorBytes, errVector := meter.Float64Counter("singletable.consumed.vector_bytes",
+		metric.WithUnit("By"), metric.WithDescription("Bytes of searches of vectors, or of writes in vector indexes, that DynamoDB has charged."))
 	throttles, errThrottles := meter.Int64Counter("singletable.throttles",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that DynamoDB refused for lack of capacity."))
-	return meters{duration.Inst(), readUnits, writeUnits, throttles}, errors.Join(err, errRead, errWrite, errThrottles)
+	return meters{duration.Inst(), readUnits, writeUnits, vectorBytes, throttles}, errors.Join(err, errRead, errWrite, errVector, errThrottles)
 }
 
 func (m meters) record(ctx context.Context, e table.Event, extra []attribute.KeyValue) {
@@ -72,6 +75,9 @@ func (m meters) record(ctx context.Context, e table.Event, extra []attribute.Key
 	}
 	if described.WriteUnits > 0 {
 		m.writeUnits.Add(ctx, described.WriteUnits, metric.WithAttributes(target...))
+	}
+	if e.VectorBytes > 0 {
+		m.vectorBytes.Add(ctx, e.VectorBytes, metric.WithAttributes(target...))
 	}
 	for _, r := range e.Throttles {
 		var reason string

@@ -31,7 +31,9 @@ func TestMetrics(t *testing.T) {
 	observe(telemetry.WithPattern(ctx, "newest"), event)
 	event.Operation, event.Index, event.Batch, event.Capacity = "BatchWriteItem", "", 2, 2
 	observe(ctx, event)
-	event.Operation, event.Batch, event.Capacity, event.Err = "PutItem", 0, 0, &types.ConditionalCheckFailedException{}
+	event.Operation, event.Index, event.Batch, event.Capacity, event.VectorBytes = "SearchVectors", "similar", 0, 0, 400.5
+	observe(ctx, event)
+	event.Operation, event.Index, event.VectorBytes, event.Err = "PutItem", "", 0, &types.ConditionalCheckFailedException{}
 	observe(ctx, event)
 
 	var all metricdata.ResourceMetrics
@@ -44,6 +46,7 @@ func TestMetrics(t *testing.T) {
 	}
 	get, put := set("GetItem"), set("BatchWriteItem")
 	query := set("Query", semconv.DBQuerySummary("newest"), semconv.AWSDynamoDBIndexName("GSI1"))
+	search := set("SearchVectors", semconv.AWSDynamoDBIndexName("similar"))
 	failed := set("PutItem", semconv.ErrorTypeKey.String("ConditionalCheckFailedException"))
 	took := func(set attribute.Set, count uint64) metricdata.HistogramDataPoint[float64] {
 		least := metricdata.NewExtrema(0.002)
@@ -64,14 +67,17 @@ func TestMetrics(t *testing.T) {
 			Name: "db.client.operation.duration", Unit: "s", Description: "Duration of database client operations.",
 			Data: metricdata.Histogram[float64]{
 				Temporality: metricdata.CumulativeTemporality,
-				DataPoints:  []metricdata.HistogramDataPoint[float64]{took(get, 2), took(query, 1), took(put, 1), took(failed, 1)},
+				DataPoints:  []metricdata.HistogramDataPoint[float64]{took(get, 2), took(query, 1), took(put, 1), took(search, 1), took(failed, 1)},
 			},
 		},
 		sum("singletable.consumed.read_units", "Read units that DynamoDB has charged.",
 			metricdata.DataPoint[float64]{Attributes: get, Value: 1}, metricdata.DataPoint[float64]{Attributes: query, Value: 0.5}),
 		sum("singletable.consumed.write_units", "Write units that DynamoDB has charged.",
 			metricdata.DataPoint[float64]{Attributes: put, Value: 2}),
+		sum("singletable.consumed.vector_bytes", "Bytes of searches of vectors, or of writes in vector indexes, that DynamoDB has charged.",
+			metricdata.DataPoint[float64]{Attributes: search, Value: 400.5}),
 	}
+	want[3].Unit = "By"
 	equal(t, "scopes", len(all.ScopeMetrics), 1)
 	equal(t, "schema", all.ScopeMetrics[0].Scope.SchemaURL, semconv.SchemaURL)
 	equal(t, "metrics", len(all.ScopeMetrics[0].Metrics), len(want))

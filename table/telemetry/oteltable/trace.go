@@ -52,6 +52,9 @@ func Traces(provider trace.TracerProvider, extra ...attribute.KeyValue) func(con
 		if e.Capacity > 0 {
 			span.SetAttributes(semconv.AWSDynamoDBConsumedCapacity(consumed(e)))
 		}
+		if e.VectorBytes > 0 { // of all indexes, so not as in the response
+			span.SetAttributes(attribute.Float64("singletable.consumed.vector_bytes", e.VectorBytes))
+		}
 		if e.Err != nil {
 			span.SetStatus(codes.Error, "") // the text can quote values
 		}

@@ -52,6 +52,7 @@ func TestTraces(t *testing.T) {
 	observe(ctx, table.Event{Operation: "GetItem", Table: "AppCore", Attempts: 2, Capacity: 0.5, Duration: time.Hour})
 	observe(telemetry.WithPattern(ctx, "newest"), table.Event{Operation: "Query", Table: "AppCore", Index: "GSI1", Attempts: 1, Capacity: 0.5, Duration: time.Hour})
 	observe(ctx, table.Event{Operation: "BatchWriteItem", Table: "AppCore", Batch: 2, Attempts: 1, Capacity: 2, Duration: time.Hour})
+	observe(ctx, table.Event{Operation: "PutItem", Table: "AppCore", Attempts: 1, Capacity: 3, VectorBytes: 1024, Duration: time.Hour})
 	after := time.Now()
 
 	consumed := func(units float64) []string {
@@ -67,12 +68,16 @@ func TestTraces(t *testing.T) {
 			"db.operation.name": "BatchWriteItem", "singletable.attempts": int64(1), "aws.dynamodb.consumed_capacity": consumed(2),
 			string(semconv.DBOperationBatchSizeKey): int64(2),
 		},
+		{
+			"db.operation.name": "PutItem", "singletable.attempts": int64(1), "aws.dynamodb.consumed_capacity": consumed(3),
+			"singletable.consumed.vector_bytes": 1024.0,
+		},
 	}
 	ended := spans.Ended()
 	if len(ended) != len(want) {
 		t.Fatalf("%d spans, want %d", len(ended), len(want))
 	}
-	for i, name := range []string{"GetItem AppCore", "newest", "BatchWriteItem AppCore"} {
+	for i, name := range []string{"GetItem AppCore", "newest", "BatchWriteItem AppCore", "PutItem AppCore"} {
 		span, attributes := ended[i], want[i]
 		attributes["db.system.name"], attributes["db.collection.name"] = "aws.dynamodb", "AppCore"
 		attributes["aws.dynamodb.table_names"], attributes["server.address"] = []string{"AppCore"}, "dynamodb.example"

@@ -27,7 +27,7 @@ type sent struct {
 	JSON, Command, Go source
 	// Units are the read units that it consumed, Written the write units.
 	Units, Written float64
-	// VectorBytes are the bytes of vectors that a search consumed.
+	// VectorBytes are the bytes of vectors that it consumed.
 	VectorBytes float64
 	// Read is true for a Query and a Scan: Count is then how many items it returned, and
 	// Scanned how many it read.
@@ -103,24 +103,32 @@ func recordRequest(ctx context.Context, in middleware.BuildInput, next middlewar
 
 // setResult sets what the output says of the request's cost.
 func (q *sent) setResult(output any) {
-	of := func(c *types.ConsumedCapacity) float64 {
-		if c == nil {
-			return 0
+	read := func(c *types.ConsumedCapacity) {
+		if c != nil {
+			q.Units += aws.ToFloat64(c.CapacityUnits)
 		}
-		return aws.ToFloat64(c.CapacityUnits)
+	}
+	wrote := func(c *types.ConsumedCapacity) {
+		if c == nil {
+			return
+		}
+		q.Written += aws.ToFloat64(c.CapacityUnits)
+		for _, index := range c.VectorIndexes {
+			q.VectorBytes += aws.ToFloat64(index.VectorWriteRequestBytes)
+		}
 	}
 	switch out := output.(type) {
 	case *dynamodb.QueryOutput:
-		q.Units = of(out.ConsumedCapacity)
+		read(out.ConsumedCapacity)
 		q.Read, q.Count, q.Scanned = true, out.Count, out.ScannedCount
 	case *dynamodb.ScanOutput:
-		q.Units = of(out.ConsumedCapacity)
+		read(out.ConsumedCapacity)
 		q.Read, q.Count, q.Scanned = true, out.Count, out.ScannedCount
 	case *dynamodb.GetItemOutput:
-		q.Units = of(out.ConsumedCapacity)
+		read(out.ConsumedCapacity)
 	case *dynamodb.BatchGetItemOutput:
 		for i := range out.ConsumedCapacity {
-			q.Units += of(&out.ConsumedCapacity[i])
+			read(&out.ConsumedCapacity[i])
 		}
 	case *dynamodb.SearchVectorsOutput:
 		q.Count = int32(len(out.SearchResults))
@@ -129,14 +137,14 @@ func (q *sent) setResult(output any) {
 		}
 	case *dynamodb.TransactWriteItemsOutput:
 		for i := range out.ConsumedCapacity {
-			q.Written += of(&out.ConsumedCapacity[i])
+			wrote(&out.ConsumedCapacity[i])
 		}
 	case *dynamodb.PutItemOutput:
-		q.Written = of(out.ConsumedCapacity)
+		wrote(out.ConsumedCapacity)
 	case *dynamodb.UpdateItemOutput:
-		q.Written = of(out.ConsumedCapacity)
+		wrote(out.ConsumedCapacity)
 	case *dynamodb.DeleteItemOutput:
-		q.Written = of(out.ConsumedCapacity)
+		wrote(out.ConsumedCapacity)
 	}
 }
 

@@ -141,6 +141,19 @@ func TestSimilar(t *testing.T) {
 	s.get(s.at(""), http.StatusOK).id("vectors").has(t, "last search: near PRODUCT#3 / METADATA")
 }
 
+// A write says what it has cost in the indexes.
+func TestChangeOfAVector(t *testing.T) {
+	t.Parallel()
+	s := catalogue(t, func(o *view.Options) { o.Write = true })
+	item := s.get(s.at("/item", "pk", "PRODUCT#1", "sk", "METADATA"), http.StatusOK)
+	edit := s.get(item.id("edit").attributes["href"], http.StatusOK)
+	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": strings.Replace(edit.id("text").text, "green tea", "white tea", 1)})
+	done := s.submit(review, "confirm", "write", http.StatusOK, nil)
+	if got, _ := strconv.Atoi(done.id("vector-bytes").attributes["data-bytes"]); got == 0 {
+		t.Error("the page does not say what the write has cost")
+	}
+}
+
 func TestSimilarToNothing(t *testing.T) {
 	t.Parallel()
 	s := catalogue(t, nil)
