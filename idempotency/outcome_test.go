@@ -86,6 +86,18 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// A Region that checks transactions before they run does not say that the record exists.
+func TestRecordOfARequestThatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	want := s.first(t, "k")
+	s.faults.Always("TransactWriteItems", tabletest.Status(http.StatusBadRequest, "ValidationException", "Item size to update has exceeded the maximum allowed size"))
+	s.again(t, "k", want)
+	_, err := s.do(t, "new")
+	wantErr(t, err, table.ErrTooLarge)
+	expect.NotErr(t, err, table.ErrOutcomeUnknown)
+}
+
 // errOther stands for an error that is none of ours.
 var errOther = errors.New("another error")
 

@@ -158,6 +158,42 @@ func TestCancelledTransactions(t *testing.T) {
 	}
 }
 
+// TestTransactionsRefusedWhole shows that a refusal without reasons is definite only if no
+// earlier attempt may have taken effect, and a [table.TxError] only if it is for what the ops write.
+func TestTransactionsRefusedWhole(t *testing.T) {
+	t.Parallel()
+	refused := func(message string) tabletest.Fault {
+		return tabletest.Status(http.StatusBadRequest, "ValidationException", message)
+	}
+	large := refused("Item size to update has exceeded the maximum allowed size")
+	lost := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
+	outage(t, succeed, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		for name, tt := range map[string]struct {
+			faults []tabletest.Fault
+			tx     bool
+			class  table.Class
+			want   error
+		}{
+			"too large":              {[]tabletest.Fault{large}, true, table.Permanent, table.ErrTooLarge},
+			"too deep":               {[]tabletest.Fault{refused("Nesting Levels have exceeded supported limits: …")}, true, table.Permanent, nil},
+			"after a lost response":  {[]tabletest.Fault{lost, large}, false, table.Transient, table.ErrOutcomeUnknown},
+			"another table's schema": {[]tabletest.Fault{refused("The provided key element does not match the schema")}, false, table.Unclassified, nil},
+		} {
+			for count := 1; count <= 2; count++ {
+				faults.Next("TransactWriteItems", tt.faults...)
+				err := tbl.Transact(t.Context(), []table.Op{table.Update(user, setN(1)), table.Put(keys.Key{PK: "A", SK: "B"}, nil)}[:count]...)
+				tx, is := errors.AsType[*table.TxError](err)
+				if is != tt.tx || table.Classify(err) != tt.class || tt.want != nil && !errors.Is(err, tt.want) {
+					t.Errorf("%s: %v is %v", name, err, table.Classify(err))
+				}
+				if is && len(tx.Failed) != 2-count {
+					t.Errorf("%s of %d ops: failed %v", name, count, tx.Failed)
+				}
+			}
+		}
+	})
+}
+
 // TestContextEnds shows what calls return whose context has ended: before the request, while
 // the response is on its way, and in the wait before a retry.
 func TestContextEnds(t *testing.T) {

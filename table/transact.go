@@ -12,14 +12,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/response"
 	"github.com/singletable/singletable/keys"
 )
 
-// TxError means that DynamoDB cancelled a transaction: nothing was written.
-// [errors.Is] looks into all of its causes.
+// TxError means that DynamoDB cancelled a transaction, or refused it as a whole for what
+// its operations write: nothing was written. [errors.Is] looks into all of its causes.
 type TxError struct {
 	// Failed are the operations that made it fail, as far as the engine tells.
-	// The others would have succeeded.
+	// The others would have succeeded. Some Regions check a part of a transaction before
+	// it runs, and do not tell which of several operations they refuse it for.
 	Failed []*Error
 	// Err is the SDK's error.
 	Err error
@@ -156,7 +158,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 		}
 		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
 		if !ok {
-			return tries.outcome(err)
+			return t.refusedWhole(writes, tries.outcome(err))
 		}
 		var ended error
 		if passing(cancelled) && tries.fail(false) {
@@ -178,6 +180,25 @@ func (t *Table) refusal(writes []write, cancelled *types.TransactionCanceledExce
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return t.txError(writes, cancelled, err)
+}
+
+// refusedWhole makes a [TxError] of a refusal without reasons, where DynamoDB has not run the
+// transaction for what its ops write. Since October 2026 some Regions respond so to what others
+// cancel. See the probes in suites/probes/transactions_test.go.
+func (t *Table) refusedWhole(writes []write, err error) error {
+	api, _ := response.Of(err)
+	if api == nil || errors.Is(err, ErrOutcomeUnknown) {
+		return err
+	}
+	code, message := api.ErrorCode(), api.ErrorMessage()
+	if !outgrown(code, message) && !unfit(code, message) {
+		return err
+	}
+	cancelled := &types.TransactionCanceledException{}
+	if len(writes) == 1 {
+		cancelled.CancellationReasons = []types.CancellationReason{{Code: &code, Message: &message}}
+	}
+	return t.txError(writes, cancelled, explain(err))
 }
 
 func (t *Table) transactItem(w write) types.TransactWriteItem {

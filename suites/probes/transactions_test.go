@@ -3,6 +3,7 @@ package probes_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -94,7 +95,69 @@ func transactions() []claims {
 		{"reads of a missing table in a transaction", transactGet(key, second.Key()), missingTable, returns(table.Unclassified)},
 		{"one stored, one missing", transactGet(key, second.Key()), response{body: `{"Responses":[{"Item":{"pk":{"S":"P"},"sk":{"S":"S"}}},{}]}`}, sends(`{"Get":`)},
 	}}
-	return []claims{conditions, limits, names, reasons, reads, batches(), lost()}
+	return []claims{conditions, limits, names, reasons, reads, validated(), batches(), lost()}
+}
+
+// validated are transactions that eu-north-1, ap-northeast-2 and, since 2026-10-08, eu-west-2
+// check before they run. These Regions refuse them as a whole; the other 30 run them, and
+// cancel them with a reason. To a caller both are one error.
+func validated() claims {
+	c := claims{source: parity + "captures/2026-10-08-transact-write-rollout.json", date: "2026-10-08"}
+	both := func(id string, call call, whole response, cancelled response, want want) {
+		c.probes = append(c.probes, probe{id + ", refused as a whole", call, whole, want}, probe{id + ", cancelled", call, cancelled, want})
+	}
+	invalid := func(message string) response {
+		return cancels(reason{Code: "ValidationError", Message: message}, reason{Code: "None"})
+	}
+	const (
+		empty    = "failed to satisfy constraint: Member must have length greater than or equal to 1"
+		outgrown = "Item size to update has exceeded the maximum allowed size"
+	)
+	touched := expression.Set(name("touched"), with(s("y")))
+	both("no action at all", transact(), refuses("1 validation error detected: Value at 'TransactItems' "+empty),
+		refuses("1 validation error detected: Value '[]' at 'transactItems' "+empty), unsent(table.ErrInvalid))
+	both("an update that writes 32 maps", transactSet(deep(32)), refuses(levels), invalid(levels), unsent(table.ErrInvalid))
+	unequal := cancels(reason{Code: "ConditionalCheckFailed"}, reason{Code: "None"})
+	both("an update if equal to 32 maps", transact(table.Update(key, touched).If(name("d").Equal(with(deep(32)))), second), refuses(levels), unequal, unsent(table.ErrInvalid))
+	both("a check for 32 maps", transactCheck(deep(32)), refuses(levels), unequal, unsent(table.ErrInvalid))
+	// A statement with one SET counts 22 bytes more than it writes, so that the three Regions
+	// refuse this one. The others cancel it if the stored item has another attribute.
+	at := s(strings.Repeat("x", 400<<10-len("pkPskSv")))
+	tooLarge := returns(table.Permanent, table.ErrTooLarge)
+	both("an update over the statement's size", transactSet(at), refuses(outgrown), invalid(outgrown), tooLarge)
+	both("one update over the statement's size", transact(table.Update(key, expression.Set(name("v"), with(at)))),
+		refuses(outgrown), cancels(reason{Code: "ValidationError", Message: outgrown}), tooLarge)
+	c.probes = append(c.probes, probe{"an update of the statement's size, stored", transactSet(at), accepts, sends("SET v = 'xxx")})
+	return c
+}
+
+// TestRefusalsOfTransactions shows that the two responses of [validated] are one error to a
+// caller: a definite refusal that says what is wrong, and of one op, of which.
+func TestRefusalsOfTransactions(t *testing.T) {
+	t.Parallel()
+	for _, p := range validated().probes {
+		if p.want.unsent || !p.want.fails {
+			continue
+		}
+		service := &service{response: p.aws}
+		db, err := table.New(service.client(), payments, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.call(t.Context(), db)
+		tx, ok := errors.AsType[*table.TxError](err)
+		if !ok || errors.Is(err, table.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "Transact on table payments: transaction cancelled: ") ||
+			!strings.Contains(err.Error(), "over a size limit") {
+			t.Errorf("%s: %v", p.id, err)
+			continue
+		}
+		one := strings.HasPrefix(p.id, "one ")
+		if op, named := table.FailedOp(err, ""); one || named {
+			if !named || op.Key != key || op.Op != "Update" || op.Position != 1 || !errors.Is(op, table.ErrTooLarge) {
+				t.Errorf("%s: failed %v of %v", p.id, op, tx)
+			}
+		}
+	}
 }
 
 // nothing are so many responses without an item.

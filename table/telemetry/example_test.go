@@ -111,6 +111,20 @@ func ExampleSummary_Rows() {
 	// total              -          -      2         3         0       3           0            6ms   9ms
 }
 
+// Vectors are charged by the bytes that a search examines, or a write changes in the
+// indexes. The events here are made up.
+func ExampleSummary_vectors() {
+	var summary telemetry.Summary
+	ctx := telemetry.WithPattern(context.Background(), "similar products")
+	summary.Observe(ctx, table.Event{Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 41714})
+	summary.Observe(ctx, table.Event{Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 6914})
+	for _, r := range summary.Rows() {
+		fmt.Printf("%s: %.0f bytes a search\n", r.Pattern, r.VectorBytes/float64(r.Requests))
+	}
+	// Output:
+	// similar products: 24314 bytes a search
+}
+
 // The handler here leaves out what differs from run to run.
 func ExampleLogs() {
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
