@@ -94,8 +94,10 @@ func TestSummaryCountsVectors(t *testing.T) {
 	t.Parallel()
 	var s telemetry.Summary
 	for _, e := range []table.Event{
-		{Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 400.5}, {Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 400},
-		{Operation: "PutItem", Attempts: 1, Capacity: 2, VectorBytes: 1024}, {Operation: "GetItem", Attempts: 1},
+		{Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 400.5},
+		{Operation: "SearchVectors", Index: "similar", Attempts: 1, VectorBytes: 400},
+		{Operation: "PutItem", Attempts: 1, Capacity: 2, VectorBytes: 1024},
+		{Operation: "GetItem", Attempts: 1},
 	} {
 		s.Observe(t.Context(), e)
 	}
