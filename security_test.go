@@ -164,9 +164,15 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		search := table.Search{Index: "similar", Near: []float32{1, 0}, Partition: "acme"}
 		_, _, err := table.SearchVectors[table.Item](t.Context(), tbl, search)
 		expect.OK(t, err)
-		r := expect.Value(repo.New(tbl, repo.Entity[note]{Type: "NOTE", Version: "revision", Key: func(n note) keys.Key { return keys.Key{PK: keys.User.PK(n.Tenant), SK: "NOTE"} }}))(t)
-		_, _, err = r.Search(t.Context(), search)
+	},
+	"searches with `repo`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		notes := repo.Entity[note]{Type: "NOTE", Version: "revision", Key: func(n note) keys.Key { return keys.Key{PK: keys.User.PK(n.Tenant), SK: "NOTE"} }}
+		other := expect.Value(table.New(tabletest.Client(t), tbl.Schema(), nil))(t)
+		expect.OK(t, expect.Value(repo.New(other, notes))(t).Create(t.Context(), &note{Tenant: "acme", Vector: []float32{1, 0}}))
+		search := table.Search{Index: "similar", Near: []float32{1, 0}, Partition: "acme"}
+		found, _, err := expect.Value(repo.New(tbl, notes))(t).Search(t.Context(), search)
 		expect.OK(t, err)
+		expect.Equal(t, "notes", len(found), 1)
 	},
 	"writes with `table`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		key, other := paymentKey(payment{ID: "p"}), paymentKey(payment{ID: "q"})
@@ -302,7 +308,7 @@ func TestPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := shopSchema
-			if name == "searches with `table`" {
+			if strings.HasPrefix(name, "searches") {
 				spec = withVectors(t, spec)
 			}
 			plain := tabletest.New(t, spec, nil)

@@ -346,7 +346,7 @@ func (c *core) findOwner(ctx context.Context, key keys.Key, claim table.Item) (*
 // GetByClaim reads the entity that claims a key: see [Entity].Claims. It takes two reads, of the
 // claim and of the entity, which are of different moments. An entity that no longer claims the
 // key, or has another main key by then, is [ErrOrphan], and a key that nobody claims
-// [table.ErrNotFound]. The value is whole, whatever [Repo.Project] says.
+// [table.ErrNotFound].
 func (r *Repo[T]) GetByClaim(ctx context.Context, key keys.Key) (T, error) {
 	v, err := r.getByClaim(ctx, key)
 	if err != nil {
@@ -360,12 +360,11 @@ func (r *Repo[T]) getByClaim(ctx context.Context, key keys.Key) (v T, err error)
 	if c.entity.Claims == nil {
 		return v, fmt.Errorf("%w: %q has no Claims", errInvalidEntity, c.entity.Type)
 	}
-	reads := c.reads.Project()
-	claim, err := table.Get[table.Item](ctx, reads.OfType(c.claimType()), key)
+	claim, err := table.Get[table.Item](ctx, c.reads.OfType(c.claimType()), key)
 	if err != nil {
 		return v, err
 	}
-	v, err = table.Get[T](ctx, reads, c.ownerIn(claim))
+	v, err = table.Get[T](ctx, c.reads, c.ownerIn(claim))
 	if errors.Is(err, table.ErrNotFound) || err == nil && !slices.Contains(c.claimsOf(&v), key) {
 		err = fmt.Errorf("%w: the entity that owns the claim does not claim the key", ErrOrphan)
 	}

@@ -51,9 +51,9 @@ func IgnoreOther() Member { return &member{core: new(core)} }
 //
 //	err := repo.Collect(ctx, tbl, q, users.AppendTo(&us), transactions.AppendTo(&txs))
 //
-// With a projection of the query or of t, or from an index that does not project all
-// attributes, the values are parts of items: see [Repo.Project]. A type of t
-// ([table.Table.OfType]) does not count, since the members have the types.
+// The entities are whole: a projection of the query or of t, and an index that does not
+// project all attributes, are [table.ErrInvalid]. A type of t ([table.Table.OfType]) does not
+// count, since the members have the types.
 //
 // After an error the slices are as they were.
 func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Member) error {
@@ -90,8 +90,8 @@ func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Memb
 //		}
 //	}
 //
-// The error is yielded once, last, and must be looked at. Views of t are as in
-// [Collect].
+// The error is yielded once, last, and must be looked at. Projections, indexes and the type
+// of t are as in [Collect].
 func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Member) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		if err := each(ctx, t, "Stream", q, members, func(_ *member, v any) bool {
@@ -122,7 +122,10 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 	var views []item.View
 	for _, m := range byType {
 		if m.entity.Type != "" {
-			views = append(views, m.view)
+			view := m.view
+			//mutants:guard Collect reads whole entities | TestEntitiesAreNotReadInPart | view.Whole, view.Check = reflect.TypeFor[table.Item](), nil => view.Check = nil
+			view.Whole, view.Check = reflect.TypeFor[table.Item](), nil // which memberOf makes a T of
+			views = append(views, view)
 		}
 	}
 	for attributes, err := range table.All[table.Item](ctx, t.OfType("").WithUpgrade(views...), q) {
@@ -157,7 +160,11 @@ func memberOf(byType map[string]*member, name string, attributes table.Item) (m 
 		return m, nil, nil
 	}
 	v = m.entity.zero()
-	if err := attributes.Decode(v); err != nil {
+	err = attributes.Decode(v)
+	if err == nil && len(m.vectors) > 0 {
+		err = m.checkMain(v, m.table.KeyOf("", attributes))
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("item of type %q: %w", name, err)
 	}
 	return m, v, nil
@@ -182,8 +189,8 @@ func byTypes(members []Member, q table.Query) (map[string]*member, error) {
 		if m.entity.Claims != nil { // which are no values
 			all[m.claimType()] = &member{core: new(core)}
 		}
-		if len(m.shapes.upgrades) > 0 {
-			if err := m.checkQuery(q); err != nil {
+		if name != "" && len(m.shapes.upgrades) > 0 {
+			if err := m.checkFilter(q); err != nil {
 				return nil, err
 			}
 		}

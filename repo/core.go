@@ -47,10 +47,6 @@ type core struct {
 	readsShown bool
 	// vectors are the vector indexes that the entity is in.
 	vectors []schema.VectorIndex
-	// project are the attributes that reads give; all if it is empty.
-	project []string
-	// part is what the version attribute of a value holds that was read in part.
-	part types.AttributeValue
 	// textKeys means that the table's keys are a string and a string.
 	textKeys bool
 	// reserved are the attributes that the repository writes, whatever T has for
@@ -88,7 +84,6 @@ func (c *core) init(t *table.Table, entity description) error {
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
 		c.field, _ = item.Field(entity.typ, entity.Version)
-		c.part = partStamp(entity.typ, entity.Version, c.counter)
 	}
 	c.widest = widestVersion(entity.typ, c.field)
 	c.setIndexes(spec)
@@ -153,12 +148,10 @@ func (c *core) setViews(t *table.Table) {
 	}
 	c.consistent = t.WithUpgrade(c.view).Consistent()
 	c.view.Change = func(item map[string]types.AttributeValue, shape int) error { return c.shapes.present(item, shape) }
-	if c.counter != unversioned {
-		c.view.Part = c.mark
-		if len(c.vectors) > 0 && len(c.items)+len(c.entity.FormerCopies) > 1 {
-			//mutants:guard what is read through a copy without the vector is a part | TestPartsWithoutVectors
-			c.view.Copy = c.isCopy
-		}
+	c.view.Whole = c.entity.typ
+	if len(c.vectors) > 0 {
+		//mutants:guard no entity is made of a copy without the vector | TestCopiesWithoutTheVectorAreNoEntities
+		c.view.Check = func(v any, pk, sk string) error { return c.checkMain(v, keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}) }
 	}
 	c.reads = t.WithUpgrade(c.view)
 }
@@ -171,14 +164,6 @@ func (c *core) canHold(key keys.Key) bool {
 	}
 	_, err := c.table.IndexKey("", key)
 	return err == nil
-}
-
-// checked reports what is wrong with the projection of the view, or with a query.
-func (c *core) checked(op string, key keys.Key, q table.Query) error {
-	if len(q.Project) == 0 {
-		q.Project = c.project
-	}
-	return c.fail(op, key, c.checkQuery(q))
 }
 
 // fail returns the error of an operation on the entity under a key, nil for nil.

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/singletable/singletable/internal/item"
@@ -12,10 +11,10 @@ import (
 // Decode makes an entity of an item that was read elsewhere, such as an image in a
 // stream or a line of an export, by the rules of reads: an item of an older shape is
 // upgraded. main is true for the item under [Entity].Key or one of FormerKeys, and
-// false for a copy, former or present. The expiry is not looked at.
+// false for a copy, former or present. The expiry is not looked at. A copy of an entity with
+// a vector is less than the entity: then v is the zero value.
 //
-// item is whole. Decode cannot tell a part of an item, unless [Repo.View] has read it: the
-// value of any other part can be written, and that removes the rest.
+// item is whole: a write of a value that was made of less removes the rest.
 //
 // Errors:
 //   - [table.ErrInvalid], if a value in the item is nil.
@@ -24,19 +23,16 @@ import (
 //   - The error of attributevalue, if the item does not fit T.
 func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
 	c := &r.core
-	key, part := c.table.KeyOf("", item), c.isPartOf(item)
-	if part { // which is no version of a stored item
-		item = maps.Clone(item)
-		delete(item, c.entity.Version)
-	}
+	key := c.table.KeyOf("", item)
 	found, kind, err := c.identify(key, item)
-	if err == nil && (part || len(c.vectors) > 0 && (kind == copyItem || kind == formerCopy)) {
-		err = c.mark(found.v)
-	}
 	if err != nil {
 		return v, false, c.fail("Decode", key, err)
 	}
-	return *found.v.(*T), kind == mainItem || kind == formerItem, nil
+	main = kind == mainItem || kind == formerItem
+	if !main && len(c.vectors) > 0 {
+		return v, false, nil
+	}
+	return *found.v.(*T), main, nil
 }
 
 // Changes returns the names of the attributes in which two values of the entity

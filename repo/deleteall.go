@@ -63,7 +63,8 @@ const deletesAtOnce = 8
 // Errors: those of [Repo.Query] and of [Repo.Delete], also for a cursor in Query.After;
 // [ErrOrphan] for an item to which no key of its entity leads; [table.ErrWrongType] for
 // one of another type, or without a type. Such items stay: delete them by their keys. The Deleted
-// is that of the work done until then. Query.Project has no meaning.
+// is that of the work done until then. The index need not project all attributes, and
+// Query.Project has no meaning.
 //
 // AWS: "Change data capture for DynamoDB Streams", "Using Global Secondary Indexes in
 // DynamoDB" and "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
@@ -78,7 +79,7 @@ func (c *core) deleteAll(ctx context.Context, q table.Query, options *DeleteOpti
 	}
 	d := deleting{core: c, o: o}
 	q.Project = nil
-	err := c.checkQuery(q)
+	err := c.checkFilter(q)
 	switch {
 	case err != nil:
 	case q.Limit < 0:
@@ -117,7 +118,7 @@ func (d *deleting) spent() bool {
 }
 
 func (d *deleting) run(ctx context.Context, q table.Query) error {
-	limit, reads := q.Limit, d.reads.Project()
+	limit, reads := q.Limit, d.reads
 	if q.Index == "" {
 		reads = d.consistent // or what was written just now could stay
 	}
@@ -127,7 +128,7 @@ func (d *deleting) run(ctx context.Context, q table.Query) error {
 		if limit > 0 {
 			q.Limit = min(q.Limit, limit-d.deleted.Items)
 		}
-		page, err := d.entity.rows(ctx, reads, q, start)
+		page, err := table.QueryRows[struct{}](ctx, reads, q, start)
 		if err != nil {
 			return err
 		}

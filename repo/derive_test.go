@@ -104,7 +104,10 @@ func TestDerivedAgain(t *testing.T) {
 				var viewed word
 				expect.OK(t, storedItem(t, last.View(), key).Decode(&viewed))
 				expect.Equal(t, done+"View", viewed, want)
-				expect.Equal(t, done+"Project", expect.Value(last.Project("upper").Get(t.Context(), key))(t).Upper, want.Upper)
+				type uppers struct {
+					Upper string `dynamodbav:"upper"`
+				}
+				expect.Equal(t, done+"Project", expect.Value(table.Get[uppers](t.Context(), last.View().Project("upper"), key))(t).Upper, want.Upper)
 				expect.Equal(t, done+"of the second release", expect.Value(releases[1].Get(t.Context(), key))(t).Lower, want.Lower)
 			}
 			expect.Value(last.Refresh(t.Context(), key))(t)

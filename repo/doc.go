@@ -44,7 +44,7 @@
 //
 // # Reading the code
 //
-//	an entity   entity.go version.go upgrade.go core.go item.go part.go indexpart.go decided.go
+//	an entity   entity.go version.go upgrade.go core.go item.go indexpart.go decided.go
 //	reads       repo.go decode.go collect.go vector.go
 //	a write     load.go diff.go plan.go plancopy.go claim.go run.go
 //	            write.go update.go upsert.go ops.go

@@ -40,8 +40,10 @@ import (
 // TTL attribute if the table has one. Its Partition and Filters are fields of T, or keys that
 // the main item has; one that is empty is left out of the item. A write of a vector without
 // its partition is [table.ErrInvalid], since DynamoDB would store it where no search finds
-// it. Copies are without the vector. So a value that was read through one is a part of the
-// entity, as Version says.
+// it. Such an entity has no Copies, which would be without the vector: let a claim make a
+// value unique. Copies of other releases are [ErrOrphan] for reads; name them in FormerCopies.
+// In a table with vector indexes, a map and a T that makes its attributes itself count as
+// entities with a vector.
 //
 // If T is a map or makes its attributes itself, nothing tells them from the index keys of
 // another release: a copy that is created, and each one that PutOps or UpdateOps write, gets
@@ -106,13 +108,6 @@ type Entity[T any] struct {
 	// expects that and sets it. An attribute of another type than the field is
 	// [table.ErrInvalid] for every write, and so is a version below 0, or of 2^63 or more.
 	// A read that cannot decode it returns the error of attributevalue.
-	//
-	// A value that was read in part has a reserved stamp instead, which no item has: the
-	// revision "part of an item", or the version -1, in an unsigned field its greatest
-	// number. It was read with a projection, or from an index that does not project all
-	// attributes. Every write of the value is [table.ErrStale], since it would remove
-	// what was not read. Do not give the stamp out, as in an ETag. A value whose version
-	// the caller sets, as from an If-Match, counts as whole.
 	//
 	// In a struct, the field is a plain string or integer, and not behind a pointer.
 	Version string
@@ -191,8 +186,6 @@ type description struct {
 	typ reflect.Type // T
 	// update is [table.DoReturning] of a pointer to a T.
 	update func(context.Context, *table.Table, table.Op) (any, error)
-	// rows is [table.QueryRows] for the keys and errors of the rows.
-	rows func(context.Context, *table.Table, table.Query, table.Item) (table.RowPage[struct{}], error)
 }
 
 // keyFunc returns a key of the value that its argument points to.
@@ -200,7 +193,7 @@ type keyFunc = func(any) keys.Key
 
 // describe returns the description of an entity.
 func describe[T any](e Entity[T]) description {
-	d := description{typ: reflect.TypeFor[T](), update: update[T], rows: rows[T]}
+	d := description{typ: reflect.TypeFor[T](), update: update[T]}
 	d.Entity = Entity[any]{
 		Type: e.Type, Key: ofPointer(e.Key), Indexes: indexesOf(e.Indexes),
 		Version: e.Version, VersionFromOne: e.VersionFromOne,
@@ -245,15 +238,6 @@ func (e *description) zero() any { return reflect.New(e.typ).Interface() }
 func update[T any](ctx context.Context, t *table.Table, op table.Op) (any, error) {
 	v, err := table.DoReturning[T](ctx, t, op)
 	return &v, err
-}
-
-func rows[T any](ctx context.Context, t *table.Table, q table.Query, start table.Item) (table.RowPage[struct{}], error) {
-	page, err := table.QueryRows[T](ctx, t, q, start)
-	bare := table.RowPage[struct{}]{Next: page.Next, Rows: make([]table.Row[struct{}], len(page.Rows))}
-	for i, row := range page.Rows {
-		bare.Rows[i] = table.Row[struct{}]{Key: row.Key, Err: row.Err}
-	}
-	return bare, err
 }
 
 // items returns all items of the entity, the one under Key first.

@@ -3,7 +3,6 @@ package repo_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log"
 	"strconv"
@@ -130,23 +129,25 @@ func ExampleRepo_Count() {
 	// t-0 t-1 of 5, before: false, after: true
 }
 
-// A part of an entity is read for a list. It cannot be put by mistake: that would remove
-// the rest.
-func ExampleRepo_Project() {
+// A list shows less than whole entities. They are read into a type of their own, which no
+// write of the repository takes.
+func ExampleRepo_View() {
 	ctx := context.Background()
 	tickets, engine := openHelpDesk(ctx)
 	defer engine.Close()
 
 	key := keys.Key{PK: keys.Prefix("TENANT").PK("acme"), SK: keys.Prefix("TICKET").SK(keys.Str("t-3"))}
-	t, err := tickets.Project("id", "priority").Get(ctx, key)
+	type Line struct {
+		ID       string `dynamodbav:"id"`
+		Priority int    `dynamodbav:"priority"`
+	}
+	line, err := table.Get[Line](ctx, tickets.View().Project("id", "priority"), key)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s, priority %d, tenant %q, version %d\n", t.ID, t.Priority, t.Tenant, t.Version)
-	fmt.Println("stale:", errors.Is(tickets.Put(ctx, &t), table.ErrStale))
+	fmt.Printf("%s, priority %d\n", line.ID, line.Priority)
 	// Output:
-	// t-3, priority 3, tenant "", version -1
-	// stale: true
+	// t-3, priority 3
 }
 
 // All tickets of a tenant are deleted: first a dry run that says how many there are,

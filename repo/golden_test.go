@@ -86,10 +86,6 @@ func TestRequests(t *testing.T) {
 			}
 			return r.TransactPut(ctx, &d)
 		}},
-		"getprojected": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
-			_, err := r.Project("title", "pages").Get(ctx, docKey)
-			return err
-		}},
 		"updatenothing": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
 			_, err := r.Update(ctx, docKey, func(*Doc) error { return nil })
 			return err

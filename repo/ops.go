@@ -27,9 +27,6 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 	if isNil(v) {
 		return c.refused(errNilValue)
 	}
-	if c.isPart(v) {
-		return c.refused(errPart)
-	}
 	next := c.next(stamp{})
 	made, fields, err := c.encodeNext(v, made, next)
 	expiry := c.expiryIn(fields) // which become an item
@@ -70,9 +67,6 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 	if c.counter == unversioned {
 		fields, err := c.encodeToStore(v)
 		return c.eachMade(ops, v, nil, fields, stamp{}, err, func(made item.Made) step { return step{verb: overwrite, made: made} })
-	}
-	if c.isPart(v) {
-		return c.refused(errPart)
 	}
 	read := c.stampIn(v)
 	if read == (stamp{}) {
@@ -122,9 +116,6 @@ func (c *core) updateOps(old, v any) []table.Op {
 	}
 	if isNil(v) {
 		return c.refused(errNilValue)
-	}
-	if c.isPart(old) || c.isPart(v) {
-		return c.refused(errPart)
 	}
 	for _, p := range c.items {
 		if p.Key(old) != p.Key(v) {
@@ -179,9 +170,6 @@ func (r *Repo[T]) DeleteOps(v T) []table.Op { return r.core.deleteOps(&v) }
 func (c *core) deleteOps(v any) []table.Op {
 	if c.counter == unversioned {
 		return c.each(nil, v, func(int, keys.Key) step { return step{verb: erase} })
-	}
-	if c.isPart(v) {
-		return c.refused(errPart)
 	}
 	read := c.stampIn(v)
 	if read == (stamp{}) && len(c.items) > 1 {

@@ -27,7 +27,6 @@ import (
 //	copy that does not decode       its error                its error           its error
 //	copy whose key moves            read it; remove and      –                   –
 //	                                create
-//	  vector of a copy              remove                   –                   remove
 //	item under a former key         read it if its key       read it; remove     see planLoose
 //	                                changes; remove
 //

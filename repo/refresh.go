@@ -61,7 +61,6 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 //
 // Errors, after which nothing is to be written:
 //   - [table.ErrInvalid], if a value in the item is nil.
-//   - [table.ErrStale], if a view of the repository has read the item in part.
 //   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrUpgrade].
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - [table.ErrExists], if the present key, or that of a copy, is another entity's; or
@@ -71,9 +70,6 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 //     no version.
 func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error) {
 	key := r.core.table.KeyOf("", item)
-	if r.core.isPartOf(item) {
-		return nil, r.core.fail("RefreshOps", key, fmt.Errorf("%w: %w", table.ErrInvalid, errPart))
-	}
 	ops, err := r.core.refreshOps(ctx, key, item)
 	return ops, r.core.fail("RefreshOps", key, err)
 }
@@ -114,9 +110,6 @@ func (c *core) refreshOps(ctx context.Context, key keys.Key, attributes table.It
 // [table.Table.CheckItem], and whether another item has one of the keys.
 func (r *Repo[T]) RefreshItems(item table.Item) ([]table.Item, error) {
 	key := r.core.table.KeyOf("", item)
-	if r.core.isPartOf(item) {
-		return nil, r.core.fail("RefreshItems", key, fmt.Errorf("%w: %w", table.ErrInvalid, errPart))
-	}
 	items, err := r.core.refreshItems(key, item)
 	return items, r.core.fail("RefreshItems", key, err)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -16,11 +15,9 @@ import (
 type Repo[T any] struct{ core core }
 
 // New returns a repository for an entity. A description that is invalid is
-// a [*schema.Error] that lists everything that is wrong. What a view of t leaves out
-// does not count: see [table.Table.Whole], and [Repo.Project].
-//
-// Without [Entity].Version, nothing tells a value that was read in part from a whole
-// one, and a write of it removes what was not read.
+// a [*schema.Error] that lists everything that is wrong. A projection and a type of t do
+// not count ([table.Table.Project], [table.Table.OfType]): a repository reads whole
+// entities of its own type.
 func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	r := new(Repo[T])
 	if err := r.core.init(t, describe(entity)); err != nil {
@@ -101,9 +98,14 @@ func (r *Repo[T]) Type() string {
 // that nothing upgrades it again. It is not the item as it is stored: do not give it to
 // [Repo.RefreshOps].
 //
-// Whatever it reads in part, for a projection or from an index that does not project all
-// attributes, has the reserved stamp in the attribute [Entity].Version. That includes
-// items and values of other types.
+// By package table, it also reads less than whole entities, into another type than T:
+//
+//	page, err := table.QueryPage[Summary](ctx, r.View().Project("id", "title"), q)
+//
+// Into T, or a pointer to it, a projection, an index that does not project all attributes,
+// and a search are [table.ErrInvalid], and nothing is sent: a write of such a value would
+// remove what was not read. Nothing tells what a [table.Item] was read of, so do not
+// decode a part of an item into T.
 func (r *Repo[T]) View() *table.Table { return r.core.reads }
 
 // Consistent returns a view of the repository whose reads are strongly
@@ -114,37 +116,16 @@ func (r *Repo[T]) Consistent() *Repo[T] {
 	return &view
 }
 
-// Project returns a view of the repository whose reads give only these attributes of T:
-// smaller responses at the same charge. [Repo.View] of it does so, too. [Collect] and
-// [Stream] read by the table and the query that they are given. Writes are not changed. An
-// attribute that T does not have is [table.ErrInvalid] in every read. Entities with
-// upgrades are read whole and cut afterwards.
-//
-// The values are parts of items. A write of one is [table.ErrStale], as [Entity].Version
-// says. For an entity without Version it is not, and removes what was not read.
-func (r *Repo[T]) Project(attributes ...string) *Repo[T] {
-	view := *r
-	view.core.project = slices.Clone(attributes)
-	view.core.reads = r.core.reads.Project(attributes...)
-	return &view
-}
-
 // Get reads the entity under its key or that of one of its copies. A missing or
 // expired one is [table.ErrNotFound], an item of another type
 // [table.ErrWrongType].
 func (r *Repo[T]) Get(ctx context.Context, key keys.Key) (T, error) {
-	if err := r.core.checked("Get", key, table.Query{}); err != nil {
-		return *new(T), err
-	}
 	return table.Get[T](ctx, r.core.reads, key)
 }
 
 // GetMany reads any number of entities and returns them by key. A key whose entity
 // is missing or expired is not in the map. See [table.BatchGet].
 func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, error) {
-	if err := r.core.checked("GetMany", keys.Key{}, table.Query{}); err != nil {
-		return nil, err
-	}
 	return table.BatchGet[T](ctx, r.core.reads, ks)
 }
 
@@ -156,11 +137,10 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, e
 // direction, Scope or prefix of the Range refuses it as paginate.ErrInvalidCursor. Everything
 // else may change from page to page, such as Limit, Filter and the bounds of a time window.
 //
-// With Query.Project, or from an index that does not project all attributes, the
-// values are parts of items, here and in the other reads of queries: see
-// [Repo.Project]. [Repo.Update] reads the whole entity first.
+// Query.Project, and an index that does not project all attributes, are [table.ErrInvalid]
+// here and in the other reads of queries: see [Repo.View] for reads of less.
 func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], error) {
-	if err := r.core.checked("Query", keys.Key{PK: q.PK}, q); err != nil {
+	if err := r.core.fail("Query", keys.Key{PK: q.PK}, r.core.checkFilter(q)); err != nil {
 		return table.Page[T]{}, err
 	}
 	return table.QueryPage[T](ctx, r.core.reads, q)
@@ -169,7 +149,7 @@ func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], erro
 // All reads the whole of a query whose items are all entities of this type. The
 // error is yielded once, last, and must be looked at: see [table.All].
 func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
-	if err := r.core.checked("All", keys.Key{PK: q.PK}, q); err != nil {
+	if err := r.core.fail("All", keys.Key{PK: q.PK}, r.core.checkFilter(q)); err != nil {
 		return func(yield func(T, error) bool) { yield(*new(T), err) }
 	}
 	return table.All[T](ctx, r.core.reads, q)
@@ -179,8 +159,8 @@ func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
 // it took: see [table.Table.Count]. Where copies of an entity are in the partition,
 // they count too.
 func (r *Repo[T]) Count(ctx context.Context, q table.Query) (table.Stats, error) {
-	if err := r.core.checkQuery(q); err != nil {
-		return table.Stats{}, r.core.fail("Count", keys.Key{PK: q.PK}, err)
+	if err := r.core.fail("Count", keys.Key{PK: q.PK}, r.core.checkFilter(q)); err != nil {
+		return table.Stats{}, err
 	}
 	return r.core.reads.Count(ctx, q)
 }

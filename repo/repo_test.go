@@ -294,8 +294,6 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 		"Collect of a zero table":          {repo.Collect(t.Context(), new(table.Table), user, txs), table.ErrInvalid},
 		"New of a nil table":               {expect.ErrOf(repo.New(nil, txEntity)), table.ErrInvalid},
 		"New of a zero table":              {expect.ErrOf(repo.New(new(table.Table), txEntity)), table.ErrInvalid},
-		"Get of an unknown attribute":      {expect.ErrOf(txs.Project("none").Get(t.Context(), txKey("tx-000"))), table.ErrInvalid},
-		"GetMany of an unknown attribute":  {expect.ErrOf(txs.Project("none").GetMany(t.Context(), []keys.Key{txKey("tx-000")})), table.ErrInvalid},
 		"Query of an unknown attribute":    {expect.ErrOf(txs.Query(t.Context(), table.Query{PK: user.PK, Project: []string{"none"}})), table.ErrInvalid},
 		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},
 	} {
@@ -586,24 +584,5 @@ func TestFiltersOfManyNames(t *testing.T) {
 	for _, name := range []string{"member1", "pagse"} {
 		_, err := docs.Query(t.Context(), table.Query{PK: docKey.PK, Filter: members.And(expression.Name(name).Equal(one))})
 		expect.Err(t, err, table.ErrInvalid)
-	}
-}
-
-// Parts of entities come to the end, whether the engine cuts them or the repository.
-func TestAllGivesEveryPart(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	for _, upgrades := range [][]repo.Upgrade{nil, {repo.Drop("fax")}} {
-		e := pageEntity()
-		e.Copies, e.Upgrades = nil, upgrades
-		pages := newRepo(t, tbl, e)
-		var want []page
-		for i := range 3 {
-			want = append(want, page{ID: fmt.Sprint(i), Rev: "part of an item"})
-			expect.OK(t, pages.Put(t.Context(), &page{ID: fmt.Sprint(i), Tag: "new"}))
-		}
-		got := expect.Value(table.Collect(pages.Project("id").All(t.Context(), table.Query{PK: "SITE"})))(t)
-		expect.Equal(t, "parts", got, want)
-		expect.Value(pages.DeleteAll(t.Context(), table.Query{PK: "SITE"}, nil))(t)
 	}
 }

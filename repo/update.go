@@ -83,9 +83,6 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		if err != nil {
 			return err, false
 		}
-		if err := c.checkWhole(changed); err != nil {
-			return c.fail(op, key, err), false
-		}
 		old.doubts = doubted
 		p, err := c.decide(ctx, old, wish{v: changed, becomes: c.next(old.main.stamp)})
 		if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -49,9 +48,6 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 }
 
 func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilder) (any, error) {
-	if err := c.checkWhole(v); err != nil { // before its key, which a part may not have
-		return nil, c.fail("Upsert", keys.Key{}, err)
-	}
 	key := c.entity.Key(v)
 	op, err := c.upsertOp(key, update)
 	if err != nil {
@@ -158,22 +154,10 @@ func (c *core) counts() expression.ConditionBuilder {
 	return within
 }
 
-// checkQuery reports attributes in a filter or projection that T does not have: a
-// filter on a misspelled one returns nothing, without an error. It also reports
-// what would miss items that are not upgraded yet: a filter on an attribute of an
-// upgrade, and an index that does not hold whole items.
-func (c *core) checkQuery(q table.Query) error {
-	if c.known {
-		for _, name := range q.Project {
-			if !c.stores(name) {
-				return fmt.Errorf("%w: Project: %w", table.ErrInvalid, c.unknown(name))
-			}
-		}
-	}
-	partial := func(x schema.Index) bool { return x.Name == q.Index && x.Projection != types.ProjectionTypeAll }
-	if len(c.shapes.upgrades) > 0 && slices.ContainsFunc(c.schema.Indexes, partial) {
-		return fmt.Errorf("%w: index %q does not project all attributes, and the upgrades of %q need them", table.ErrInvalid, q.Index, c.entity.Type)
-	}
+// checkFilter reports attributes in a filter that T does not have: a filter on a misspelled
+// one returns nothing, without an error. It also reports one on an attribute of an upgrade,
+// which would miss items that are not upgraded yet.
+func (c *core) checkFilter(q table.Query) error {
 	if !q.Filter.IsSet() {
 		return nil
 	}

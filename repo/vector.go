@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,9 +14,9 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// The vector of an entity is a field of T, and its main item alone has it: a copy would be
-// in the vector index, too. So a copy is less than the entity, and a value that was read
-// through one is marked as a part, as are the values that a search finds.
+// The vector of an entity is a field of T. A copy with it would be in the vector index, too,
+// and one without it less than the entity. So an entity with a vector has no copies. Those
+// that other releases have stored are without it, and no entity is made of them.
 
 // vectorsOf returns the vector indexes of a schema that an entity is in.
 func (e *description) vectorsOf(spec schema.Table) (all []schema.VectorIndex) {
@@ -33,6 +32,11 @@ func (e *description) vectorsOf(spec schema.Table) (all []schema.VectorIndex) {
 // vectorProblems adds why the entity cannot be in a vector index, or not be searched.
 func (e *description) vectorProblems(p *problems, spec schema.Table, fields []string, known bool) {
 	for _, x := range e.vectorsOf(spec) {
+		//mutants:guard an entity with a vector has no copies | TestVectorsOfEntitiesAreValidated
+		if len(e.Copies) > 0 {
+			p.add("Copies: a %v has the vector of index %q, or can have it, and a copy would be without; let a Claim make a value unique, and name stored copies in FormerCopies",
+				e.typ, x.Name)
+		}
 		for _, name := range []string{spec.Type, spec.TTL} {
 			if name != "" && !x.Holds(spec, name) {
 				p.add("vector index %q: does not hold attribute %q, by which a search tells what it finds", x.Name, name)
@@ -68,25 +72,19 @@ func (e *description) mainIndexAttributes(spec schema.Table) (names []string) {
 	return names
 }
 
-// withoutVectors returns the changes of a copy: without those of vectors. An older release
-// may have given the copy one.
+// withoutVectors returns the changes of a copy: without those of vectors, which the main item
+// has by another release.
 func (c *core) withoutVectors(d diff) diff {
-	if len(c.schema.Vectors) == 0 {
-		return d
-	}
-	d = diff{set: maps.Clone(d.set), remove: slices.Clone(d.remove)}
 	for _, x := range c.schema.Vectors {
-		delete(d.set, x.Attribute)
-		if c.hasVector(x) || slices.Contains(d.remove, x.Partition.Name) {
+		if d.set[x.Attribute] != nil {
+			d.set = maps.Clone(d.set)
+			delete(d.set, x.Attribute)
+		}
+		if slices.Contains(d.remove, x.Partition.Name) { // as package table wants it
 			d = d.without(x.Attribute)
 		}
 	}
 	return d
-}
-
-// hasVector reports whether the entity is in a vector index.
-func (c *core) hasVector(x schema.VectorIndex) bool {
-	return slices.ContainsFunc(c.vectors, func(of schema.VectorIndex) bool { return of.Name == x.Name })
 }
 
 // without returns the changes with the removal of an attribute.
@@ -119,79 +117,130 @@ func (p *planner) withPartitions(d diff) diff {
 	return d
 }
 
-// isCopy reports whether a value was made of a copy: it was read under another key than
-// those that the entity gives its main item, now or formerly. v may be of another type than T.
-func (c *core) isCopy(v any, stored func() map[string]types.AttributeValue, pk, sk string) bool {
-	if reflect.TypeOf(v) != reflect.PointerTo(c.entity.typ) {
-		var err error
-		if v, err = c.decodeStored(stored()); err != nil {
-			return false
-		}
+// checkMain refuses a value that was made of a copy, which another release has stored without
+// the vector: a write of the value would remove the vector.
+func (c *core) checkMain(v any, key keys.Key) error {
+	if key == c.entity.Key(v) || slices.Contains(keysBy(c.entity.FormerKeys, v), key) {
+		return nil
 	}
-	key := keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
-	return key != c.entity.Key(v) && !slices.Contains(keysBy(c.entity.FormerKeys, v), key)
+	return fmt.Errorf("%w: it is without the vector, so read the entity under its main key", ErrOrphan)
 }
 
 // Search finds the entities whose vectors are nearest to one, the nearest first: see
 // [table.SearchVectors]. The vector is a field of T, a []float32 or []float64, under the
 // attribute of a vector index of the schema.
 //
-// The values are parts of entities, since DynamoDB leaves the vector out: see
-// [Repo.Project]. Read the whole ones by their keys, or use [Repo.Update]. An entity without
-// a Version is [table.ErrInvalid]: a Put of its part would remove the vector. If it is only read, search its
-// [Repo.View] with package table. An upgrade gets
-// an item without its vector, too; one that writes an attribute that a search asks for is
-// refused.
+// The index gives keys and scores, and [table.BatchGet] then reads the entities, whole, for
+// their read units. Each is compared again with what was asked for, as it is stored by then:
+// one that is missing, has expired, is of another type, or has another value of Partition or
+// Filter is left out. So is a copy that another release has stored with the vector. The
+// Score is that of the vector in the index.
 //
-// A copy that an earlier release has stored with the vector is dropped, if the search returns
-// all other attributes: without them its key is not known.
+// Stats.Items is the number of matches, and Stats.Scanned how many the index had; the other
+// Stats are of all requests.
+//
+// Errors: those of [table.SearchVectors] and [table.BatchGet]; [table.ErrInvalid] for a
+// Project: see [Repo.View] for searches of less. An item that does not decode, or is not
+// read after all retries, fails the search.
 //
 // Seen: nubo-db/dynamodb-conformance, vectorSearch/search.test.ts.
 func (r *Repo[T]) Search(ctx context.Context, s table.Search) ([]table.Match[T], table.Stats, error) {
-	c := &r.core
-	whole, err := c.checkSearch(s)
+	found, stats, err := r.core.search(ctx, s)
 	if err != nil {
-		return nil, table.Stats{}, c.fail("Search", keys.Key{}, err)
+		return nil, stats, r.core.named("Search", keys.Key{}, err)
 	}
-	matches, stats, err := table.SearchVectors[T](ctx, c.reads, s)
-	if err != nil || !whole || len(c.items) == 1 && len(c.entity.FormerCopies) == 0 {
-		return matches, stats, err
+	matches := make([]table.Match[T], len(found))
+	for i, m := range found {
+		matches[i] = table.Match[T]{Item: *m.Item.(*T), Key: m.Key, Score: m.Score}
 	}
-	matches = slices.DeleteFunc(matches, func(m table.Match[T]) bool { return c.isOldCopy(&m.Item, m.Key) })
+	return matches, stats, nil
+}
+
+// search returns pointers to what a search finds.
+func (c *core) search(ctx context.Context, s table.Search) (matches []table.Match[any], stats table.Stats, err error) {
+	asked, err := c.asked(s)
+	if err != nil {
+		return nil, stats, err
+	}
+	s.Project = []string{c.schema.PK}
+	found, stats, err := table.SearchVectors[struct{}](ctx, c.reads.OfType(c.entity.Type), s)
+	if err != nil {
+		return nil, stats, err
+	}
+	all := make([]keys.Key, len(found))
+	for i, m := range found {
+		all[i] = m.Key
+	}
+	// There are 100 keys at most, so one request is sent at a time.
+	counted := table.WithObserver(ctx, func(_ context.Context, e table.Event) {
+		stats = stats.Add(table.Stats{Requests: 1, Capacity: e.Capacity, Hedges: e.Hedges, HedgesWon: e.HedgesWon})
+	})
+	items, err := table.BatchGet[table.Item](counted, c.reads.OfType("").WithUpgrade(c.view), all)
+	if err != nil {
+		return nil, stats, err
+	}
+	for _, m := range found {
+		attributes, there := items[m.Key]
+		if !there || !hasAll(attributes, asked) {
+			continue
+		}
+		v := c.entity.zero()
+		if err := attributes.Decode(v); err != nil {
+			return nil, stats, c.fail("Search", m.Key, err)
+		}
+		//mutants:guard a search finds no copy of another release | TestSearchesOfCopiesAndOfLess | c.checkMain(v, m.Key) == nil => true
+		if c.checkMain(v, m.Key) == nil {
+			matches = append(matches, table.Match[any]{Item: v, Key: m.Key, Score: m.Score})
+		}
+	}
 	stats.Items = len(matches)
 	return matches, stats, nil
 }
 
-// checkSearch reports a search that would tell or find something wrong, and otherwise whether
-// it returns all attributes but the vector.
-func (c *core) checkSearch(s table.Search) (whole bool, err error) {
+// askedValue is a value that an attribute must have, as text.
+type askedValue struct {
+	schema.Attribute
+	text string
+}
+
+// hasAll reports whether an item has all values that were asked for.
+func hasAll(attributes table.Item, asked []askedValue) bool {
+	return !slices.ContainsFunc(asked, func(a askedValue) bool {
+		p := item.PartsOf(attributes[a.Name])
+		return !p.Kind.Holds(p.Text+string(p.Bytes), string(a.Type), a.text)
+	})
+}
+
+// asked returns the values that the matches of a search must have, and reports a search that
+// would find something wrong.
+func (c *core) asked(s table.Search) (asked []askedValue, err error) {
 	i := slices.IndexFunc(c.schema.Vectors, func(x schema.VectorIndex) bool { return x.Name == s.Index })
 	if i < 0 {
-		return false, nil // as package table will say
+		return nil, nil // as package table will say
 	}
 	x := c.schema.Vectors[i]
 	switch {
-	case !c.hasVector(x):
-		return false, fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(x.Attribute))
-	case c.counter == unversioned:
-		return false, fmt.Errorf("%w: %q needs a Version for this, or a Put of what is found would remove the vector; table.SearchVectors takes the View of any entity", errInvalidEntity, c.entity.Type)
-	case x.Partition.Name != "" && c.checkName(x.Partition.Name) != nil:
-		return false, fmt.Errorf("%w: Partition: %w", table.ErrInvalid, c.checkName(x.Partition.Name))
+	case !slices.ContainsFunc(c.vectors, func(of schema.VectorIndex) bool { return of.Name == x.Name }):
+		return nil, fmt.Errorf("%w: Index: %w", table.ErrInvalid, c.unknown(x.Attribute))
+	case len(s.Project) > 0:
+		return nil, fmt.Errorf("%w: Project: a repository reads whole entities; search its View by package table for less", table.ErrInvalid)
+	}
+	//mutants:guard a search drops what has another type by then | TestSearchComparesWithWhatItReads | c.entity.Type}} => c.entity.Type}}[:0]
+	asked = []askedValue{{schema.Attribute{Name: c.schema.Type, Type: types.ScalarAttributeTypeS}, c.entity.Type}}
+	if x.Partition.Name != "" {
+		if err := c.checkName(x.Partition.Name); err != nil {
+			return nil, fmt.Errorf("%w: Partition: %w", table.ErrInvalid, err)
+		}
+		//mutants:guard a search compares the tenant with what it reads | TestSearchComparesWithWhatItReads
+		asked = append(asked, askedValue{x.Partition, s.Partition})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Filter)) {
 		if err := c.checkName(name); err != nil {
-			return false, fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
+			return nil, fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
+		}
+		if i := slices.IndexFunc(x.Filters, func(a schema.Attribute) bool { return a.Name == name }); i >= 0 {
+			asked = append(asked, askedValue{x.Filters[i], s.Filter[name]})
 		}
 	}
-	project := s.Project
-	if len(project) == 0 {
-		project = c.project
-	}
-	return len(project) == 0 && x.Projection == types.ProjectionTypeAll, c.checkQuery(table.Query{Project: project})
-}
-
-// isOldCopy reports whether the item of a value is a copy.
-func (c *core) isOldCopy(v any, key keys.Key) bool {
-	all := c.keysOf(v)
-	return key != all[0] && (slices.Contains(all[1:], key) || slices.Contains(keysBy(c.entity.FormerCopies, v), key))
+	return asked, nil
 }

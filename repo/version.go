@@ -73,7 +73,7 @@ func (c *core) checkFits(s stamp) error {
 }
 
 // widestVersion returns the greatest version that a field of a struct holds. The greatest
-// number of an unsigned one is that of parts.
+// number of an unsigned one is none: release 0.1.0-rc.1 would refuse to write its value.
 func widestVersion(t reflect.Type, field []int) int64 {
 	if field == nil {
 		return math.MaxInt64

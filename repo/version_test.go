@@ -26,7 +26,7 @@ type narrow[V int8 | uint8] struct {
 type numbered = narrow[uint8]
 
 // No write stores a version that the field does not hold, or the greatest number of an
-// unsigned field, which is the version of parts of items.
+// unsigned field, whose value release 0.1.0-rc.1 would not write.
 func TestVersionsEndWithTheField(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema.Table{}, nil)

@@ -12,8 +12,7 @@ import (
 
 // Create stores a new entity with all its items, and sets its version or
 // revision in v. If there is a live item under one of their keys, nothing is
-// written, v is as it was, and the error matches [table.ErrExists]. A v that was read in
-// part is [table.ErrStale], as in all writes of a value: see [Entity].Version.
+// written, v is as it was, and the error matches [table.ErrExists].
 func (r *Repo[T]) Create(ctx context.Context, v *T) error {
 	return writeAll(ctx, &r.core, "Create", r.core.createOps, []*T{v})
 }
@@ -62,8 +61,7 @@ func (c *core) create(ctx context.Context, v any) error {
 }
 
 // Put stores v, which is either new or a changed value of the stored entity. It
-// sets the version or revision in v. v must be the whole entity: see
-// [Repo.Project] for reads that give less.
+// sets the version or revision in v.
 //
 // With a version or revision, Put reads the stored entity and writes the
 // differences, in all items. Attributes that T does not have stay as they are.
@@ -78,7 +76,7 @@ func (c *core) create(ctx context.Context, v any) error {
 //
 // Errors:
 //   - [table.ErrStale]: the stored version is another one, or v has a version and
-//     nothing is stored under its key; or v was read in part.
+//     nothing is stored under its key.
 //   - [table.ErrExists]: another item is stored under the new key of a copy.
 //   - [table.ErrWrongType]: the item under the key is of another type.
 //
@@ -91,9 +89,6 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 	}
 	if c.counter == unversioned {
 		return c.table.Do(ctx, c.putOps(nil, v, v)[0].IfType(c.entity.Type).IfShape(0))
-	}
-	if err := c.checkWhole(v); err != nil { // before its key, which a part may not have
-		return c.fail("Put", keys.Key{}, err)
 	}
 	key, read := c.entity.Key(v), c.stampIn(v)
 	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {

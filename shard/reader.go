@@ -107,9 +107,9 @@ type Reader[T any] struct {
 
 // New returns a reader of an index of a table. A view made by
 // [table.Table.OfType] refuses items of another type. With [table.Item] as type
-// argument the reader returns items as they are stored. Of an index that does not
-// project all attributes, and with a projection, values are parts of items: the view of
-// a repository marks them, and its writes refuse them. A consistent view of a global
+// argument the reader returns items as they are stored. An index that does not project all
+// attributes, and a projection, are for a type of their own: the view of a repository
+// does not read less than whole entities into the entity's type. A consistent view of a global
 // index is [table.ErrInvalid] in every read: see [table.Table.Consistent].
 //
 // An invalid index or option matches [table.ErrInvalid].

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -100,11 +101,11 @@ func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, items *items) 
 		want.ConsistentRead = aws.Bool(true)
 	}
 	p, err := t.projection()
-	if err != nil {
+	if err = cmp.Or(err, items.of(t).in("").setShare(p.share)); err != nil {
 		return ks, err
 	}
 	want.ProjectionExpression, want.ExpressionAttributeNames = p.expression, p.names
-	items.of(t, p.share).in("").placed = true
+	items.placed = true
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
 	}

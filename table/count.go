@@ -82,7 +82,7 @@ func (r *reader) countOnly() error {
 // count sends one request.
 func (r *reader) count(ctx context.Context) error {
 	r.asked = r.engineLimit(r.Limit - r.stats.Items)
-	cost, last, err := r.fetch(ctx, into(new([]Item)).of(r.t, share{})) // which stays empty
+	cost, last, err := r.fetch(ctx, into(new([]Item)).of(r.t)) // which stays empty
 	if err != nil {
 		return err
 	}

@@ -40,8 +40,7 @@ var (
 	// ErrStale means that an item is at another version than a write expected:
 	// see [Op.IfVersion]. It matches ErrConflict too, but does not pass as other
 	// conflicts do: the same write never succeeds, and a new one must be made
-	// from what is stored now. Package repo returns it, with ErrInvalid, for a value
-	// that was read in part.
+	// from what is stored now.
 	ErrStale error = staleSentinel{}
 	// ErrThrottled means that DynamoDB refused for lack of capacity, retries
 	// included. Nothing was written by the refused request. AWS: "Error handling with

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,11 +41,11 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 	}
 	in := t.getItemInput(key, t.consistent)
 	p, err := t.projection()
-	if err != nil {
+	if err = cmp.Or(err, items.of(t).setShare(p.share)); err != nil {
 		return err
 	}
 	in.ProjectionExpression, in.ExpressionAttributeNames = p.expression, p.names
-	_, err = send(ctx, t, &request{operation: "GetItem", items: items.of(t, p.share)}, t.client.GetItem, in)
+	_, err = send(ctx, t, &request{operation: "GetItem", items: items}, t.client.GetItem, in)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 // readStored reads an item as it is stored, expired or not. A missing item is nil.
 func (t *Table) readStored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
 	var found []Item
-	r := &request{operation: "GetItem", attempts: &attempts{budget: b}, items: into(&found).of(t.unfiltered(), share{})}
+	r := &request{operation: "GetItem", attempts: &attempts{budget: b}, items: into(&found).of(t.unfiltered())}
 	if _, err := send(ctx, t, r, t.client.GetItem, t.getItemInput(key, true)); err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -133,14 +134,14 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, items *items) ([
 		return nil, nil
 	}
 	p, err := t.projection()
-	if err != nil {
+	if err = cmp.Or(err, items.of(t).setShare(p.share)); err != nil {
 		return nil, err
 	}
 	in, err := t.transactGetInput(ks, p)
 	if err != nil {
 		return nil, err
 	}
-	items.of(t, p.share).placed = true
+	items.placed = true
 	for tries := t.attempts(ctx); ; {
 		out, err := send(ctx, t, &request{operation: "TransactGetItems", attempts: tries, items: items}, t.client.TransactGetItems, in)
 		if err == nil {

@@ -20,8 +20,8 @@ import (
 // JSON, or as attribute values from a client that has read the response itself.
 type items struct {
 	// t is the view that says which items are live, and of which type and shape they
-	// are, and share how much the read gives of an item. index is what is read, and key
-	// the key attributes that a position has.
+	// are, and share how much the read gives of an item: all of it, or what setShare has
+	// admitted. index is what is read, and key the key attributes that a position has.
 	t     *Table
 	share share
 	index string
@@ -84,9 +84,9 @@ func into[T any](values *[]T) *items { return &items{values: reflect.ValueOf(val
 // valuesOf returns the values of items that are Ts.
 func valuesOf[T any](s *items) []T { return *s.values.Addr().Interface().(*[]T) }
 
-// of sets the view that reads the items, and how much it reads of each, and returns them.
-func (s *items) of(t *Table, share share) *items {
-	s.t, s.share, s.decoder, s.watched = t, share, nil, make([]item.Watched, 0, 6)
+// of sets the view that reads the items, each of them whole, and returns them.
+func (s *items) of(t *Table) *items {
+	s.t, s.share, s.decoder, s.watched = t, share{}, nil, make([]item.Watched, 0, 6)
 	s.watch(t.schema.Type)
 	s.watch(t.schema.TTL)
 	if len(t.views) > 0 {
@@ -97,12 +97,34 @@ func (s *items) of(t *Table, share share) *items {
 			s.watch(v.At)
 			s.watch(v.Version)
 		}
-		if v.Copy != nil {
+		if v.Check != nil {
 			s.watch(t.schema.PK)
 			s.watch(t.schema.SK)
 		}
 	}
 	return s
+}
+
+// setShare sets how much is read of each item. It refuses to read less than all of an
+// entity into its own Go type: a write of such a value would remove what was not read.
+func (s *items) setShare(share share) error {
+	for i := range s.t.views {
+		//mutants:guard nothing less than an entity is read into its type | TestEntitiesAreNotReadInPart ./repo
+		if v := &s.t.views[i]; share.less != "" && s.areWhole(v) {
+			return invalid(share.less, "gives less than all of a %q, and a write of that would remove the rest; read it by package table into another Go type", v.Type)
+		}
+	}
+	s.share = share
+	return nil
+}
+
+// areWhole reports whether the values are of the Go type of whole entities, or point to one.
+func (s *items) areWhole(view *item.View) bool {
+	of := s.values.Type().Elem()
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	return view.Whole == of
 }
 
 // in sets what is read: the table, or an index of it. Then items have positions.
@@ -240,6 +262,7 @@ func (s *items) admit(value reflect.Value, refusal error) {
 // value: it is of another type, its upgrade fails, or it does not fit, which refusal
 // says.
 func (s *items) check(value reflect.Value, refusal error) (live bool, err error) {
+	//mutants:guard a search drops what has expired by then | TestSearchComparesWithWhatItReads ./repo
 	if s.t.expired(s.watched[watchedTTL], s.now) {
 		return false, nil
 	}
@@ -282,10 +305,7 @@ func (s *items) wrongType() error {
 // isAsked reports whether the item that was read last has the values that were asked for.
 func (s *items) isAsked() bool {
 	for _, k := range s.asked {
-		switch kind, text := s.text(k.Name); {
-		case kind.String() != string(k.Type):
-			return false
-		case kind == item.N && item.CompareNumbers(text, k.text) != 0, kind != item.N && text != k.text:
+		if kind, text := s.text(k.Name); !kind.Holds(text, string(k.Type), k.text) {
 			return false
 		}
 	}
@@ -303,8 +323,8 @@ func (s *items) view() *item.View {
 	return nil
 }
 
-// finish makes the value what the view says: one of the present shape, and marked if it
-// is a part. refusal is why the item does not fit.
+// finish makes the value what the view says: one of the present shape, that passes its check.
+// refusal is why the item does not fit.
 func (s *items) finish(value reflect.Value, refusal error, view *item.View) error {
 	shape, err := view.Shape, error(nil)
 	if !s.share.shapeless {
@@ -317,20 +337,14 @@ func (s *items) finish(value reflect.Value, refusal error, view *item.View) erro
 	default:
 		refusal = s.remake(value, view, shape)
 	}
-	if refusal == nil && view.Part != nil && (s.share.part || s.isCopy(value, view)) {
-		refusal = view.Part(value.Addr().Interface())
+	if refusal == nil && view.Check != nil && s.areWhole(view) {
+		for value.Kind() == reflect.Pointer {
+			value = value.Elem()
+		}
+		key := s.keyUnder(s.t.schema.PK, s.t.schema.SK)
+		refusal = view.Check(value.Addr().Interface(), string(key.PK), string(key.SK))
 	}
 	return refusal
-}
-
-// isCopy reports whether the item is a copy that is less than its entity.
-func (s *items) isCopy(value reflect.Value, view *item.View) bool {
-	if view.Copy == nil {
-		return false
-	}
-	key := s.keyUnder(s.t.schema.PK, s.t.schema.SK)
-	stored := func() map[string]types.AttributeValue { return s.attributes() }
-	return view.Copy(value.Addr().Interface(), stored, string(key.PK), string(key.SK))
 }
 
 // shape returns the number of the item's shape.
@@ -453,9 +467,10 @@ func (e *itemError) Unwrap() error { return e.err }
 
 // share says how much a read gives of an item.
 type share struct {
-	// part means that it may be less than all of it, and shapeless that its shape is
-	// not known.
-	part, shapeless bool
+	// less is the field of a query because of which it may be less than all of it, "" if
+	// it is all. shapeless means that its shape is not known.
+	less      string
+	shapeless bool
 	// keep are the attributes that are kept of an item that is read as a whole, to be
 	// upgraded first; all if it is nil.
 	keep []string

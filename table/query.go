@@ -61,8 +61,8 @@ type Query struct {
 	// Filter drops items after they were read, and paid for.
 	Filter expression.ConditionBuilder
 	// Project names the attributes to return; all that the table or index holds
-	// by default. Keys, type and expiry are always returned. The values are parts of
-	// items: see [Table.Project].
+	// by default. Keys, type and expiry are always returned. Read them into a type of
+	// their own: see [Table.Project].
 	Project []string
 	// Consistent asks for a strongly consistent read, at twice the read units.
 	// Global indexes have none. AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB

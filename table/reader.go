@@ -72,8 +72,12 @@ func (r *reader) setLayout() error {
 	if r.partial() && r.t.upgrades() {
 		return invalid("Index", "%q does not project all attributes, and upgrades need them", r.Index)
 	}
-	//mutants:guard a value that was read in part is marked | TestPartsOfItems ./repo
-	r.part = r.partial() || len(r.Project) > 0
+	switch {
+	case r.partial():
+		r.less = "Index"
+	case len(r.Project) > 0:
+		r.less = "Project"
+	}
 	r.shapeless = r.partial() && !r.includes(r.t.schema.Shape)
 	return nil
 }

@@ -52,7 +52,7 @@ func (t *Table) doReturning(ctx context.Context, op Op, items *items) error {
 	if err != nil {
 		return err
 	}
-	items.of(view, share{})
+	items.of(view)
 	err = t.write(ctx, w, values, items)
 	switch {
 	case err != nil:

@@ -65,8 +65,8 @@ const (
 // says. So there can be fewer matches than there are in the index: Stats.Scanned is how many
 // DynamoDB found.
 //
-// The values are parts of items, since DynamoDB leaves the vector out, and has 32 bits of
-// each number if it is asked for. An index without the TTL attribute gives expired items,
+// The values are less than the items, since DynamoDB leaves the vector out, and has 32 bits
+// of each number if it is asked for. An index without the TTL attribute gives expired items,
 // too.
 //
 // The client needs a SearchVectors method, as a *[dynamodb.Client] has. DAX has none. The
@@ -107,8 +107,7 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	if err != nil {
 		return f, err
 	}
-	//mutants:guard what a search finds is a part | TestPartsWithoutVectors ./repo | part: true => part: false
-	share := share{part: true, shapeless: !x.Holds(t.schema, t.schema.Shape)}
+	share := share{less: "Index", shapeless: !x.Holds(t.schema, t.schema.Shape)}
 	if err := t.projectSearch(x, s, in, &share); err != nil {
 		return f, err
 	}
@@ -118,7 +117,9 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	if !ok {
 		return f, invalidSearch("Index", "the client, a %T, has no SearchVectors", t.client)
 	}
-	items.of(t, share).in("")
+	if err := items.of(t).in("").setShare(share); err != nil {
+		return f, err
+	}
 	items.placed, items.searched, items.asked = true, true, asked
 	for _, k := range asked {
 		items.watch(k.Name)

@@ -203,9 +203,9 @@ func (t *Table) Consistent() *Table {
 // [ErrInvalid] in every read. Without names the view is whole again. Writes are not
 // changed.
 //
-// A value that was read in part is no value to write: a [Put] of it removes the
-// attributes that were not read. Reads by package repo mark it, and writes by package
-// repo refuse it. Reads and writes of this package do neither.
+// Read less than all of an item into a type of its own: a [Put] of such a value removes the
+// attributes that were not read. The View of a repo.Repo refuses to read it into the
+// entity's type.
 //
 // Seen: nubo-db/dynamodb-conformance, query/consumedCapacity.test.ts.
 func (t *Table) Project(attributes ...string) *Table {
@@ -224,9 +224,9 @@ func (t *Table) OfType(name string) *Table {
 	return &view
 }
 
-// WithUpgrade returns a view of the table whose reads upgrade the items of some types,
-// and mark values that are parts of items. [Table.OfType] ends it. It is for package
-// repo alone: see repo.Repo.View.
+// WithUpgrade returns a view of the table whose reads upgrade the items of some types, and
+// give no less than whole items where a value is to be a whole entity. [Table.OfType] ends
+// it. It is for package repo alone: see repo.Repo.View.
 func (t *Table) WithUpgrade(views ...item.View) *Table {
 	view := *t
 	view.views = views

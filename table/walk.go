@@ -148,14 +148,17 @@ func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 }
 
 // reads sets what items reads.
-func (r *reader) reads(items *items) {
-	items.of(r.t, r.share).in(r.Index)
+func (r *reader) reads(items *items) error {
+	items.of(r.t).in(r.Index)
 	items.queried = r.scan == nil
+	return items.setShare(r.share)
 }
 
 // read reads a page of at most limit items.
 func (r *reader) read(ctx context.Context, items *items, limit int) error {
-	r.reads(items)
+	if err := r.reads(items); err != nil {
+		return err
+	}
 	limit = cmp.Or(limit, defaultLimit)
 	//mutants:guard a page continues until it is full | TestDefaultEngine/^(Page|Filter)$ ./suites/conformance | for => if
 	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
@@ -177,7 +180,9 @@ func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int
 	if err != nil {
 		return err
 	}
-	r.reads(items)
+	if err := r.reads(items); err != nil {
+		return err
+	}
 	for left := q.Limit; !r.done; {
 		items.begin(0)
 		failed := r.next(ctx, items, left)

@@ -160,6 +160,12 @@ func (p Parts) sorted() Parts {
 // String returns DynamoDB's name of the type: BOOL.
 func (k Kind) String() string { return kindNames[k][0] }
 
+// Holds reports whether a value of the kind, with a text, is a wanted one of a key attribute's
+// type, also written as text. Numbers are equal in every form.
+func (k Kind) Holds(text, of, want string) bool {
+	return k.String() == of && (text == want || k == N && CompareNumbers(text, want) == 0)
+}
+
 // words returns the name of the type for people: a boolean.
 func (k Kind) words() string { return kindNames[k][1] }
 

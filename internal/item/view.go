@@ -1,6 +1,10 @@
 package item
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+import (
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
 
 // View is what the reads of a table do with the items of one type, before they are
 // values. It is what package repo tells package table, and no part of the API.
@@ -21,12 +25,10 @@ type View struct {
 	// that does not project all attributes, are refused, since they would miss items or
 	// misread them. With a projection, items are read as a whole and cut afterwards.
 	Attributes []string
-	// Part is given a pointer to each value that was made of a part of an item: of a
-	// projection, or from an index that does not project all attributes. Nil does
-	// nothing.
-	Part func(v any) error
-	// Copy reports whether a value that was read under a key is of a copy that is less than
-	// the entity, and so a part, too. stored returns the item that the value was made of. Nil
-	// means that no value is.
-	Copy func(v any, stored func() map[string]types.AttributeValue, pk, sk string) bool
+	// Whole is the Go type of whole entities. A read that gives less than all of an item is
+	// not read into it. Nil means any type may be less.
+	Whole reflect.Type
+	// Check is given a pointer to each value of the type Whole, and the key of its item. Its
+	// error says why that is less than the entity. Nil means that no item is.
+	Check func(v any, pk, sk string) error
 }

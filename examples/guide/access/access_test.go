@@ -36,11 +36,15 @@ var spec = schema.Table{
 }
 
 type user struct {
-	ID       string    `dynamodbav:"id"`
-	Email    string    `dynamodbav:"email"`
-	Logins   int       `dynamodbav:"logins"`
-	Vector   []float32 `dynamodbav:"vector,omitempty"`
-	Revision string    `dynamodbav:"revision"`
+	ID       string `dynamodbav:"id"`
+	Email    string `dynamodbav:"email"`
+	Logins   int    `dynamodbav:"logins"`
+	Revision string `dynamodbav:"revision"`
+}
+
+type product struct {
+	ID     string    `dynamodbav:"id"`
+	Vector []float32 `dynamodbav:"vector"`
 }
 
 func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
@@ -55,10 +59,11 @@ var (
 		Type: "USER", Version: "revision", Key: plain.Key,
 		Copies: []repo.Copy[user]{{Name: "by e-mail", Key: emailKey}},
 	}
-	counted = repo.Entity[user]{Type: "USER", Key: plain.Key}
+	counted  = repo.Entity[user]{Type: "USER", Key: plain.Key}
+	products = repo.Entity[product]{Type: "PRODUCT", Key: func(p product) keys.Key { return keys.Key{PK: "PRODUCTS", SK: keys.SK(p.ID)} }}
 )
 
-// env is a table with the user u-1.
+// env is a table with the user u-1 and the product p-1.
 type env struct {
 	ctx   context.Context
 	table *table.Table
@@ -113,8 +118,12 @@ var rows = []struct {
 		}
 		return check.Err(r.Latest(e.ctx, 1))
 	}, "appcore newestTransactions"},
-	{"`Search`, on the vector index", plain, func(e env) error {
-		_, _, err := e.users.Search(e.ctx, table.Search{Index: "similar", Near: []float32{1, 0}})
+	{"`Search`, on the vector index and the table", plain, func(e env) error {
+		r, err := repo.New(e.table, products)
+		if err != nil {
+			return err
+		}
+		_, _, err = r.Search(e.ctx, table.Search{Index: "similar", Near: []float32{1, 0}})
 		return err
 	}, ""},
 	{"`Create`", plain, func(e env) error { return e.users.Create(e.ctx, &user{ID: "u-2", Email: "two"}) }, ""},
@@ -167,6 +176,7 @@ func actions(t *testing.T, entity repo.Entity[user], run func(env) error) []stri
 		plain := tabletest.New(t, spec, nil)
 		users := check.Must(repo.New(plain, entity))(t)
 		check.OK(t, users.Create(t.Context(), &user{ID: "u-1", Email: "one"}))
+		check.OK(t, check.Must(repo.New(plain, products))(t).Create(t.Context(), &product{"p-1", []float32{1, 0}}))
 		var faults tabletest.Faults
 		tbl := check.Must(table.New(tabletest.Client(t, faults.Install), plain.Schema(), nil))(t)
 		check.OK(t, scenario(&faults, plain))

@@ -53,10 +53,9 @@ func IdempotencyKey(h http.Header) (string, error) {
 	return key, nil
 }
 
-// SetETag sets the ETag of a revision. An item without a revision has none, nor has a value that was read in part: its
-// revision has spaces, which no ETag can hold.
+// SetETag sets the ETag of a revision. An item without a revision has none.
 func SetETag(h http.Header, revision string) {
-	if revision != "" && !strings.Contains(revision, " ") {
+	if revision != "" {
 		h.Set("ETag", `"`+revision+`"`)
 	}
 }

@@ -69,7 +69,10 @@ func (s *Shop) SimilarProducts(ctx context.Context, id string) ([]Product, error
 	if err != nil {
 		return nil, err
 	}
-	matches, _, err := table.SearchVectors[productVector](ctx, s.vectors.View(), table.Search{Index: similar, Near: v.Vector, Top: maxSimilar + 1})
+	type found struct { // which a search returns without the vector
+		ProductID string `dynamodbav:"productId"`
+	}
+	matches, _, err := table.SearchVectors[found](ctx, s.vectors.View(), table.Search{Index: similar, Near: v.Vector, Top: maxSimilar + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +82,10 @@ func (s *Shop) SimilarProducts(ctx context.Context, id string) ([]Product, error
 			near = append(near, ProductKey(m.Item.ProductID))
 		}
 	}
-	found, err := s.products.GetMany(ctx, near)
+	stored, err := s.products.GetMany(ctx, near)
 	var products []Product
 	for _, key := range near {
-		if p := found[key]; p.Active { // the index may be behind
+		if p := stored[key]; p.Active { // the index may be behind
 			products = append(products, p)
 		}
 	}
