@@ -86,6 +86,11 @@ func TestRequests(t *testing.T) {
 			}
 			return r.TransactPut(ctx, &d)
 		}},
+		"getprojected": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
+			type titles struct{ Title string }
+			_, err := table.Get[titles](ctx, r.View().Project("title", "pages"), docKey)
+			return err
+		}},
 		"updatenothing": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
 			_, err := r.Update(ctx, docKey, func(*Doc) error { return nil })
 			return err

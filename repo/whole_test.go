@@ -230,6 +230,29 @@ func testNotInPart[T any](t *testing.T, v T) {
 	expect.Equal(t, "deleted by an index", deleted.Items, 1)
 }
 
+// A projection comes to the end, whether the engine cuts the items or the table does, which
+// reads those of upgraded entities as a whole.
+func TestAllOfAProjection(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	type id struct {
+		ID, Tag string
+	}
+	for _, upgrades := range [][]repo.Upgrade{nil, {repo.Drop("fax")}} {
+		e := pageEntity()
+		e.Copies, e.Upgrades = nil, upgrades
+		pages := newRepo(t, tbl, e)
+		var want []id
+		for i := range 3 {
+			want = append(want, id{ID: fmt.Sprint(i)})
+			expect.OK(t, pages.Put(t.Context(), &page{ID: fmt.Sprint(i), Tag: "new"}))
+		}
+		q := table.Query{PK: "SITE"}
+		expect.Equal(t, "ids", expect.Value(table.Collect(table.All[id](t.Context(), pages.View().Project("id"), q)))(t), want)
+		expect.Value(pages.DeleteAll(t.Context(), q, nil))(t)
+	}
+}
+
 // Whatever read has given an entity, and whatever write is given it: nothing of it is lost.
 func TestEveryReadWithEveryWrite(t *testing.T) {
 	t.Parallel()

@@ -24,9 +24,9 @@ import (
 //
 // Retries wait for random, growing times of at most a second. Within do, Retry
 // adds no budget of its own. It returns the last error when the budget is
-// spent, and every other error of do at once: [ErrOutcomeUnknown], since do could
-// take effect twice, and [ErrInvalid], since another run would not help. If the context
-// ends during a wait, the error matches the context's too. do must not keep its context.
+// spent, and every other error of do at once, also [ErrOutcomeUnknown], since do could
+// take effect twice. If the context ends during a wait, the error matches the context's
+// too. do must not keep its context.
 //
 // A nil do is [ErrInvalid].
 func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error {
@@ -41,9 +41,6 @@ func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error
 		err := do(ctx)
 		//mutants:guard a call with an unknown outcome is not repeated | TestRetry | || errors.Is(err, ErrOutcomeUnknown) =>
 		if !errors.Is(err, ErrConflict) || errors.Is(err, ErrOutcomeUnknown) {
-			return err
-		}
-		if errors.Is(err, ErrInvalid) { // nothing was sent
 			return err
 		}
 		stale, ok := errors.AsType[*staleError](err)
