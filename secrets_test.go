@@ -281,7 +281,7 @@ func packages(t *testing.T, tbl *table.Table) map[string]error {
 	s := expect.Value(shard.New[broken](tbl, shard.Index{Index: "GSI1", Prefix: "B", Shards: 1}, nil))(t)
 	all["shard.Page"] = second(s.Page(ctx, shard.Query{Limit: 5, Descending: true}))
 	store := expect.Value(idempotency.New(tbl, nil))(t)
-	request := idempotency.Request{Key: secretText, Scope: secretText, Payload: secretText}
+	request := idempotency.Request{Key: secretText, Scope: secretText, Payload: idempotency.JSON(secretText)}
 	do := func(r idempotency.Request, v any) error {
 		_, err := idempotency.Do(ctx, store, r, func(context.Context) (idempotency.Plan[any], error) {
 			return idempotency.Snapshot[any](v, table.Put(keys.Key{PK: "A", SK: "B"}, nil)), nil
@@ -290,9 +290,9 @@ func packages(t *testing.T, tbl *table.Table) map[string]error {
 	}
 	all["idempotency, result"] = do(request, fussy(secretText))
 	all["idempotency, set"] = do(request, table.Item{"s": &types.AttributeValueMemberSS{Value: []string{secretText, secretText}}})
-	request.Payload = json.Number(secretText)
+	request.Payload = idempotency.JSON(json.Number(secretText))
 	all["idempotency, payload"] = do(request, 1)
-	request.Payload = map[string]any{"a": json.RawMessage(secretText)}
+	request.Payload = idempotency.JSON(map[string]any{"a": json.RawMessage(secretText)})
 	all["idempotency, raw payload"] = do(request, 1)
 	leaks(t, "idempotency.Event", idempotency.Event{Kind: idempotency.Replayed, Scope: secretText, Key: keys.Key{PK: keys.PK(secretText)}})
 	for name, err := range all {

@@ -254,7 +254,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 	},
 	"requests with `idempotency`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		store := expect.Value(idempotency.New(tbl, nil))(t)
-		r := idempotency.Request{Scope: "ana", Key: "k", Payload: "p"}
+		r := idempotency.Request{Scope: "ana", Key: "k", Payload: idempotency.Text("p")}
 		do := func(r idempotency.Request) error {
 			_, err := idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[payment], error) {
 				return idempotency.Snapshot(payment{ID: "p"}), nil
@@ -270,7 +270,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			return nil, nil
 		})
 		expect.OK(t, err)
-		reference := idempotency.Request{Key: "reference", Payload: "p"}
+		reference := idempotency.Request{Key: "reference", Payload: idempotency.Text("p")}
 		for range 2 {
 			p := payment{ID: "p"}
 			_, err = idempotency.Do(t.Context(), store, reference, func(context.Context) (idempotency.Plan[payment], error) {

@@ -309,7 +309,7 @@ func tryStore(t *testing.T, v *viewed, view string) {
 		idempotency.Snapshot(result), idempotency.Reference(result, key, table.Put(key, result)),
 	} {
 		for _, replayed := range []bool{false, true} {
-			r := idempotency.Request{Key: fmt.Sprint(i), Payload: "p"}
+			r := idempotency.Request{Key: fmt.Sprint(i), Payload: idempotency.Text("p")}
 			got := expect.Value(idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[map[string]string], error) {
 				return plan, nil
 			}))(t)

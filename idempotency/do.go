@@ -5,11 +5,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
@@ -37,8 +38,9 @@ var errMoving = fmt.Errorf("%w: the idempotency record comes and goes", table.Er
 // transaction with an unknown outcome is sent again, which the record makes safe,
 // within the budget of [table.Table.Retry]: up to 10 requests in a row without a
 // response. One that DynamoDB says is in progress is waited for as by
-// [table.Table.Transact], and then sent again until [table.Options].MaxElapsed ends. If a transaction is cancelled and the response does not hold the
-// record, Do reads the record: one more request, also after the tenth.
+// [table.Table.Transact], and then sent again until [table.Options].MaxElapsed ends. If
+// a transaction is cancelled and the response does not hold the record, Do reads the
+// record: one more request, also after the tenth.
 //
 // Errors:
 //   - The error of plan, as it is, unless the request was executed before.
@@ -98,7 +100,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 		return c.fail(err)
 	}
 	//mutants:guard a request without a payload is no request | TestMissingPayload
-	if op == opDo && r.lacksPayload() {
+	if op == opDo && r.Payload == (Payload{}) {
 		return c.fail(errNoPayload)
 	}
 	if plan == nil {
@@ -111,8 +113,12 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 	c.print = print[:]
 	if c.plan, err = plan(ctx); err != nil {
 		// A plan that reads can fail on the very effect of the first request.
-		if result, known, err := c.lookup(ctx); known {
-			return result, err
+		record, known, lookupErr := c.lookup(ctx)
+		switch {
+		case lookupErr != nil:
+			return Result[R]{}, lookupErr
+		case known:
+			return c.replay(ctx, record)
 		}
 		return Result[R]{}, err
 	}
@@ -133,70 +139,115 @@ func (c *call[R]) fail(err error) (Result[R], error) {
 	return Result[R]{}, c.Store.fail(c.op, c.r, err)
 }
 
+// state is what is known of a request after an attempt.
+type state int
+
+const (
+	// committed: the attempt has run the request.
+	committed state = iota
+	// recorded: a live record says that the request ran, or an earlier attempt of this call
+	// has written it.
+	recorded
+	// expired: the record that refused the attempt does not count.
+	expired
+	// unsettled: the attempt, or one before, may have run the request. Another one will tell.
+	unsettled
+	// failed: the request has not run, or nothing can tell any more whether it has.
+	failed
+)
+
 // submit sends the transaction until it is known what came of it.
 func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
-	var failed error // final, and so not to be retried
-	op := c.create()
-	var send func(ctx context.Context) error
-	send = func(ctx context.Context) error {
-		err := c.table.Transact(ctx, append(c.plan.ops[:len(c.plan.ops):len(c.plan.ops)], op.WithName("idempotency record"))...)
-		if err == nil {
-			result, failed = c.done(ctx)
-			return nil
-		}
-		tx, cancelled := errors.AsType[*table.TxError](err)
-		old, met := metRecord(tx, len(c.plan.ops))
-		switch {
-		//mutants:guard an expired record does not count | TestIdempotency/Do,_expired$ ./suites/schedules | c.live(old) => true
-		case len(old) > 0 && (c.own(old) || c.live(old)):
-			result, failed = c.replay(ctx, old)
-			return nil
-		//mutants:guard the record of the request is looked up where the engine does not return it | .
-		case len(old) == 0 && cancelled:
-			// Not every engine says all that failed, or returns the record.
-			var known bool
-			if result, known, failed = c.lookup(ctx); known {
-				return nil
-			}
-		}
-		switch {
-		case errors.Is(err, table.ErrOutcomeUnknown):
-			//mutants:guard a lost attempt is remembered | TestIdempotency/Do,_(fresh|the_last) ./suites/schedules
-			c.unknown = err
-		case !met && c.unknown != nil && table.Classify(err) == table.Transient:
-			// The next one may tell.
-		case !met:
-			// A lost attempt can still take effect, whatever became of this one.
-			//mutants:guard a refusal after a lost attempt is unknown | TestKnownRefusal ./suites/schedules | c.unknown, err => err, c.unknown
-			failed = cmp.Or(c.unknown, err)
-			return nil
-		case !c.takeover:
-			// There is no live record. The call's own may have expired since. This is no
-			// failure, so it needs no budget.
-			op = c.replace()
+	var final error // not to be retried
+	err = c.table.Retry(ctx, func(ctx context.Context) error {
+		now, record, err := c.attempt(ctx)
+		if now == expired && !c.takeover {
 			c.takeover = true
-			//mutants:guard a write over an expired record needs one attempt | TestIdempotency/Do,_expired,_one_attempt$ ./suites/schedules | send(ctx) => errMoving
-			return send(ctx)
+			//mutants:guard a write over an expired record needs one attempt | TestIdempotency/Do,_expired,_one_attempt$ ./suites/schedules
+			now, record, err = c.attempt(ctx) // at once: this was no failure, so it needs no budget
 		}
-		return errMoving
-	}
-	err = c.table.Retry(ctx, send)
+		switch now {
+		case committed:
+			result, final = c.done(ctx)
+		case recorded:
+			result, final = c.replay(ctx, record)
+		case failed:
+			final = err
+		case expired, unsettled:
+			return errMoving
+		}
+		return nil
+	})
 	switch {
-	case failed != nil:
-		return Result[R]{}, failed
-	case err != nil && c.unknown != nil && ctx.Err() != nil:
-		return Result[R]{}, fmt.Errorf("%w: %w", c.unknown, context.Cause(ctx))
-	case err != nil && c.unknown != nil:
-		return Result[R]{}, c.unknown
-	case err != nil:
+	case err == nil:
+		return result, final
+	case c.unknown == nil:
 		return c.fail(err)
+	case ctx.Err() != nil:
+		return Result[R]{}, fmt.Errorf("%w: %w", c.unknown, context.Cause(ctx))
 	}
-	return result, nil
+	return Result[R]{}, c.unknown
 }
 
-// metRecord tells the failure of the record's op from those of the plan's, and
-// returns the item that it met, where the engine did.
-func metRecord(tx *table.TxError, index int) (old table.Item, met bool) {
+// attempt sends the transaction once. record is what makes the request recorded; err is why
+// it has failed.
+func (c *call[R]) attempt(ctx context.Context) (now state, record table.Item, err error) {
+	ops := slices.Concat(c.plan.ops, []table.Op{c.recordOp().WithName("idempotency record")})
+	err = c.table.Transact(ctx, ops...)
+	if err == nil {
+		return committed, nil, nil
+	}
+	tx, cancelled := errors.AsType[*table.TxError](err)
+	record, refused := metRecord(tx, len(c.plan.ops))
+	switch {
+	//mutants:guard an expired record does not count | TestIdempotency/Do,_expired$ ./suites/schedules | c.live(record) => true
+	case len(record) > 0 && (c.own(record) || c.live(record)):
+		return recorded, record, nil
+	//mutants:guard the record of the request is looked up where the engine does not return it | .
+	case len(record) == 0 && cancelled:
+		// Not every engine says all that failed, or returns the record.
+		found, known, lookupErr := c.lookup(ctx)
+		switch {
+		case lookupErr != nil:
+			return failed, nil, lookupErr
+		case known:
+			return recorded, found, nil
+		}
+	}
+	switch {
+	case errors.Is(err, table.ErrOutcomeUnknown):
+		//mutants:guard a lost attempt is remembered | TestIdempotency/Do,_(fresh|the_last) ./suites/schedules
+		c.unknown = err
+		return unsettled, nil, nil
+	case refused:
+		return expired, nil, nil
+	case c.unknown != nil && table.Classify(err) == table.Transient:
+		return unsettled, nil, nil
+	}
+	// A lost attempt can still take effect, whatever became of this one.
+	//mutants:guard a refusal after a lost attempt is unknown | TestKnownRefusal ./suites/schedules | c.unknown, err => err, c.unknown
+	return failed, nil, cmp.Or(c.unknown, err)
+}
+
+// recordOp writes the record if there is none, expired or not. An expired one must be met
+// first, or nobody could tell a takeover. The takeover must not meet the call's own record,
+// of an attempt whose response was lost.
+func (c *call[R]) recordOp() table.Op {
+	if c.takeover {
+		mark := expression.Name(attemptMark)
+		notOwn := mark.AttributeNotExists().Or(mark.NotEqual(expression.Value(c.mark)))
+		//mutants:guard a takeover expects an expired record | TestIdempotency/Do,_expired$ ./suites/schedules | Create => Put
+		//mutants:guard a takeover does not meet its own record | . | If(notOwn) => If(notOwn.Or(notOwn.Not()))
+		return table.Create(c.r.key(), c.record).If(notOwn)
+	}
+	none := item.Name(c.schema.PK).AttributeNotExists()
+	//mutants:guard a request expects no record | TestIdempotency/Do,_fresh$ ./suites/schedules | If(none) => If(none.Or(none.Not()))
+	return table.Put(c.r.key(), c.record).If(none)
+}
+
+// metRecord reports whether the record's op is among those that failed, and returns the
+// item that it met, where the engine did.
+func metRecord(tx *table.TxError, index int) (record table.Item, refused bool) {
 	if tx == nil {
 		return nil, false
 	}
@@ -215,55 +266,24 @@ func (c *call[R]) own(attributes table.Item) bool {
 	return item.Text(attributes[attemptMark]) == c.mark
 }
 
-// create is the op that writes a new record. An expired one must be met first, or nobody could
-// tell a takeover.
-func (c *call[R]) create() table.Op {
-	//mutants:guard a request expects no record | TestIdempotency/Do,_fresh$ ./suites/schedules | .If(c.noRecord()) =>
-	return table.Put(c.r.key(), c.record).If(c.noRecord())
-}
-
-// replace is the op that writes the record over an expired one.
-func (c *call[R]) replace() table.Op {
-	//mutants:guard a takeover expects an expired record | TestIdempotency/Do,_expired$ ./suites/schedules | Create => Put
-	//mutants:guard a takeover does not meet its own record | . | .If(c.notOwn()) =>
-	return table.Create(c.r.key(), c.record).If(c.notOwn())
-}
-
-// noRecord is the condition that there is no record, expired or not. The item
-// under a key holds that key, and a missing item is not equal to anything.
-//
-// attribute_not_exists is not used here: [expression.Name] reads dots and
-// brackets in the name of the key attribute as a path, and
-// [expression.NameNoDotSplit] still reads brackets so. A condition on such a path
-// is always true. [expression.Key] takes the whole name, for comparisons only.
-func (c *call[R]) noRecord() expression.ConditionBuilder {
-	return expression.Not(expression.Equal(expression.Key(c.schema.PK), expression.Value(string(c.r.key().PK))))
-}
-
-func (c *call[R]) notOwn() expression.ConditionBuilder {
-	mark := expression.Name(attemptMark)
-	return mark.AttributeNotExists().Or(mark.NotEqual(expression.Value(c.mark)))
-}
-
 // live reports whether a record counts.
 func (c *call[R]) live(item table.Item) bool {
 	expires := c.Store.record(item).ExpiresAt
 	return expires.IsZero() || expires.Unix() > c.table.Now().Unix()
 }
 
-// lookup reads the record of the request. known is false if it does not exist.
-// If the read fails, the outcome of the request is unknown.
-func (c *call[R]) lookup(ctx context.Context) (result Result[R], known bool, err error) {
-	record, err := c.Lookup(ctx, c.r)
+// lookup reads the live record of the request; known is false if there is none. If the read
+// fails, the outcome of the request is unknown.
+func (c *call[R]) lookup(ctx context.Context) (record table.Item, known bool, err error) {
+	found, err := c.Lookup(ctx, c.r)
 	switch {
 	case err == nil:
-		result, err = c.replay(ctx, record.Item)
-		return result, true, err
+		return found.Item, true, nil
 	case errors.Is(err, table.ErrNotFound):
-		return result, false, nil
+		return nil, false, nil
 	}
 	_, err = c.fail(fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, err))
-	return result, true, err
+	return nil, false, err
 }
 
 // done returns the result of a request that this call has run.
@@ -299,11 +319,8 @@ func (c *call[R]) samePayload(record Record) bool {
 	if len(record.Fingerprint) == 0 || bytes.Equal(record.Fingerprint, c.print) {
 		return true
 	}
-	return c.op == opExec && (c.r.Payload == nil || bytes.Equal(record.Fingerprint, withoutPayload[:]))
+	return c.op == opExec && (c.r.Payload == Payload{} || bytes.Equal(record.Fingerprint, withoutPayload[:]))
 }
-
-// withoutPayload is the fingerprint of a request that has no payload.
-var withoutPayload = sha256.Sum256([]byte("json null"))
 
 // stored returns the result that a record holds or refers to.
 func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
@@ -311,24 +328,30 @@ func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
 		return v, nil // it wants no result, of whatever type or gone
 	}
 	value, snapshot := record.Item[resultValue]
-	if snapshot && len(record.Fingerprint) > 0 {
-		if v, err = decode[R](value); err != nil {
-			_, err = c.fail(quiet("the stored result cannot be read", err))
-		}
-		return v, err
+	if !snapshot || len(record.Fingerprint) == 0 {
+		value, err = c.referred(ctx, record)
 	}
-	key, err := c.reference(record)
 	if err == nil {
-		v, err = table.Get[R](ctx, c.table.Consistent(), key)
-		if errors.Is(err, table.ErrNotFound) {
-			err = ErrResultGone
-		}
+		v, err = decode[R](value)
 	}
 	if err != nil {
 		_, err = c.fail(err)
-		return v, err
 	}
-	return inOrder(v), nil
+	return v, err
+}
+
+// referred returns the item that a record refers to.
+func (c *call[R]) referred(ctx context.Context, record Record) (types.AttributeValue, error) {
+	key, err := c.reference(record)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := table.Get[table.Item](ctx, c.table.Consistent(), key)
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, ErrResultGone
+	}
+	value, _ := itemOf(stored)
+	return value, err
 }
 
 // reference returns the key of the item that a record refers to.

@@ -176,16 +176,16 @@ func TestExec(t *testing.T) {
 
 	// A payload that is not set is not compared, in the message as in the record.
 	message.Key = "m-1"
-	message.Payload = "set by a later release"
+	message.Payload = idempotency.Text("set by a later release")
 	first = expect.Value(idempotency.Exec(t.Context(), s.store, message, count))(t)
 	expect.Equal(t, "first with a payload", first, false)
 	message.Key = "m-4"
-	for i, payload := range []any{"one", nil, "one"} {
+	for i, payload := range []idempotency.Payload{idempotency.Text("one"), {}, idempotency.Text("one")} {
 		message.Payload = payload
 		first = expect.Value(idempotency.Exec(t.Context(), s.store, message, count))(t)
 		expect.Equal(t, "first", first, i == 0)
 	}
-	message.Payload = "another"
+	message.Payload = idempotency.Text("another")
 	_, err = idempotency.Exec(t.Context(), s.store, message, count)
 	wantErr(t, err, idempotency.ErrPayloadMismatch)
 	if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Exec" {
@@ -196,7 +196,7 @@ func TestExec(t *testing.T) {
 		return idempotency.Snapshot("x"), nil
 	}))
 	wantErr(t, err, idempotency.ErrPayloadMismatch)
-	message.Payload = "one"
+	message.Payload = idempotency.Text("one")
 	_, err = idempotency.Do(t.Context(), s.store, message, planned(func() (idempotency.Plan[string], error) {
 		return idempotency.Snapshot("x"), nil
 	}))
@@ -218,7 +218,7 @@ func TestExec(t *testing.T) {
 		s.wantEffects(t, "m-1", 3)
 	}
 	// Nothing to do is done once too.
-	message.Key, message.Payload = "m-3", nil
+	message.Key, message.Payload = "m-3", idempotency.Payload{}
 	for i := range 2 {
 		first = expect.Value(idempotency.Exec(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, nil }))(t)
 		expect.Equal(t, "first", first, i == 0)

@@ -12,7 +12,7 @@
 //	result, err := idempotency.Do(ctx, store, idempotency.Request{
 //		Scope:   user + ":CreateTransaction",
 //		Key:     key,
-//		Payload: body, // []byte
+//		Payload: idempotency.Text(body),
 //	}, func(ctx context.Context) (idempotency.Plan[Transaction], error) {
 //		tx := newTransaction(user, body)
 //		ops := transactions.CreateOps(&tx) // which set its version or revision
@@ -42,17 +42,14 @@
 // # What to compare
 //
 // A retry that meets the record of another release must have the same payload,
-// or it is [ErrPayloadMismatch]. The JSON of a struct changes when a release
-// adds, renames or removes a field. So choose a payload that stays the same
-// when your types change:
+// or it is [ErrPayloadMismatch]. So choose a payload that stays the same when your
+// types change:
 //
-//   - the body as the client sent it, as []byte. Its digits stay as they are too:
+//   - [Text] of the body as the client sent it. Its digits stay as they are too:
 //     json.Unmarshal into an any rounds large integers to float64.
-//   - a struct of its own with the fields to compare. Add fields to it with
+//   - [JSON] of a struct of its own with the fields to compare. Add fields to it with
 //     `json:",omitzero"` only, so that requests without them stay equal.
-//   - a string or a hash that you make yourself, such as "v1 " + order.ID.
-//
-// [Request.Payload] says how payloads are compared, and which are refused.
+//   - [Text] of a string or a hash that you make yourself, such as "v1 " + order.ID.
 //
 // # How long to keep
 //

@@ -42,7 +42,7 @@ func ExampleDo() {
 		return idempotency.Do(ctx, store, idempotency.Request{
 			Scope:   "u-123 POST /payments",
 			Key:     "8e03978e",
-			Payload: []byte(body),
+			Payload: idempotency.Text(body),
 		}, func(context.Context) (idempotency.Plan[payment], error) {
 			p := payment{ID: ids[0], Amount: 250}
 			ids = ids[1:]
@@ -101,12 +101,12 @@ func ExampleRequest_releases() {
 		Amount   int    `json:"amount"`
 		Currency string `json:"currency,omitzero"`
 	}
-	former, err := idempotency.Request{Payload: comparedV1{To: "bob", Amount: 250}}.Fingerprint()
+	former, err := idempotency.Request{Payload: idempotency.JSON(comparedV1{To: "bob", Amount: 250})}.Fingerprint()
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, currency := range []string{"", "ARS"} {
-		now, err := idempotency.Request{Payload: comparedV2{To: "bob", Amount: 250, Currency: currency}}.Fingerprint()
+		now, err := idempotency.Request{Payload: idempotency.JSON(comparedV2{To: "bob", Amount: 250, Currency: currency})}.Fingerprint()
 		fmt.Println(now == former, err)
 	}
 	// Output:
@@ -157,7 +157,7 @@ func ExampleReference() {
 		log.Fatal(err)
 	}
 
-	request := idempotency.Request{Key: "req-uuid-1", Payload: "250 to bob"} // IDE#req-uuid-1 / METADATA
+	request := idempotency.Request{Key: "req-uuid-1", Payload: idempotency.Text("250 to bob")} // IDE#req-uuid-1 / METADATA
 	plan := func(context.Context) (idempotency.Plan[payment], error) {
 		p := payment{ID: "tx-1", Amount: 250}
 		return idempotency.Reference(p, paymentKey(p.ID), table.Create(paymentKey(p.ID), p)).
@@ -193,7 +193,7 @@ func ExampleStore_Lookup() {
 		log.Fatal(err)
 	}
 
-	request := idempotency.Request{Scope: "u-123", Key: "8e03978e", Payload: ""}
+	request := idempotency.Request{Scope: "u-123", Key: "8e03978e", Payload: idempotency.Text("")}
 	_, err = store.Lookup(ctx, request)
 	fmt.Println("before:", errors.Is(err, table.ErrNotFound))
 
@@ -229,7 +229,7 @@ func ExampleStore_Delete() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	request := idempotency.Request{Key: "8e03978e", Payload: []byte(`{"amount": 250}`)}
+	request := idempotency.Request{Key: "8e03978e", Payload: idempotency.Text(`{"amount": 250}`)}
 	nothing := func(context.Context) ([]table.Op, error) { return nil, nil }
 	if _, err := idempotency.Exec(ctx, store, request, nothing); err != nil {
 		log.Fatal(err)
@@ -273,7 +273,7 @@ func ExampleOptions() {
 	}
 	pay := func(key, body string) error {
 		_, err := idempotency.Exec(ctx, store, idempotency.Request{
-			Scope: "u-123", Key: key, Payload: []byte(body), TTL: time.Hour,
+			Scope: "u-123", Key: key, Payload: idempotency.Text(body), TTL: time.Hour,
 		}, func(context.Context) ([]table.Op, error) { return nil, nil })
 		return err
 	}
@@ -304,8 +304,8 @@ func ExampleError() {
 		log.Fatal(err)
 	}
 	for _, r := range []idempotency.Request{
-		{Scope: "u-123", Key: "8e03978e", Payload: 250},
-		{Scope: "u-123", Key: "8e03978e", Payload: 999},
+		{Scope: "u-123", Key: "8e03978e", Payload: idempotency.JSON(250)},
+		{Scope: "u-123", Key: "8e03978e", Payload: idempotency.JSON(999)},
 		{Scope: "u-123"},
 	} {
 		_, err := idempotency.Exec(ctx, store, r, func(context.Context) ([]table.Op, error) { return nil, nil })
@@ -351,7 +351,7 @@ func ExampleOptions_legacy() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := idempotency.Do(ctx, store, idempotency.Request{Key: "8e03978e", Payload: "250 to bob"},
+	result, err := idempotency.Do(ctx, store, idempotency.Request{Key: "8e03978e", Payload: idempotency.Text("250 to bob")},
 		func(context.Context) (idempotency.Plan[payment], error) {
 			return idempotency.Plan[payment]{}, errors.New("not called")
 		})

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,51 +12,30 @@ import (
 	"unicode/utf8"
 )
 
-// Fingerprint returns the SHA-256 hash of the payload in its canonical form. A
-// payload that cannot be compared is [ErrInvalidRequest].
+// Fingerprint returns the SHA-256 hash by which the payload is compared. A payload that
+// cannot be compared is [ErrInvalidRequest].
 func (r Request) Fingerprint() ([sha256.Size]byte, error) {
-	text, asWritten, err := payloadText(r.Payload)
-	if err != nil {
-		return [sha256.Size]byte{}, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
+	switch {
+	case r.Payload.err != nil:
+		return [sha256.Size]byte{}, fmt.Errorf("%w: %w", ErrInvalidRequest, r.Payload.err)
+	case r.Payload == Payload{}:
+		return withoutPayload, nil
 	}
-	if canonical, ok := canonicalJSON(text); ok && !asWritten {
-		return sha256.Sum256(append([]byte("json "), canonical...)), nil
-	}
-	return sha256.Sum256(append([]byte("bytes "), text...)), nil
+	return r.Payload.print, nil
 }
 
-// payloadText returns the bytes that a payload is compared by. asWritten means
-// that their canonical form would hide a difference.
-func payloadText(payload any) (text []byte, asWritten bool, err error) {
-	const path = "Payload"
-	switch raw := payload.(type) {
-	case []byte:
-		return raw, ambiguous(raw), nil
-	case json.RawMessage:
-		return raw, ambiguous(raw), nil
-	}
-	// Package json finds cycles, so it goes first.
-	text, err = json.Marshal(payload)
-	if err != nil {
-		return nil, false, fmt.Errorf("%s: %w", path, noJSON(err))
-	}
-	x := inspector{members: map[reflect.Type][]member{}}
-	err = x.inspect(reflect.ValueOf(payload), path)
-	return text, x.asWritten, err
-}
+// withoutPayload is the fingerprint of a request that has no payload.
+var withoutPayload = sha256.Sum256([]byte("json null"))
 
-// noJSON explains why package json refuses a payload. Its own message can quote
-// a value.
-func noJSON(err error) error {
-	if failed, ok := errors.AsType[*json.MarshalerError](err); ok {
-		return quiet(fmt.Sprintf("the marshaler of %v fails", failed.Type), err)
+// fingerprintOf returns the hash of a text, of its canonical form if that hides no
+// difference. ordered means that the order of members can matter, as it cannot in what
+// package json has written of a value.
+func fingerprintOf(text []byte, ordered bool) [sha256.Size]byte {
+	canonical, ok := canonicalJSON(text)
+	if !ok || ordered && ambiguous(numbered(text)) {
+		return sha256.Sum256(append([]byte("bytes "), text...))
 	}
-	_, kind := errors.AsType[*json.UnsupportedTypeError](err)
-	_, value := errors.AsType[*json.UnsupportedValueError](err) // NaN, or a cycle
-	if kind || value {
-		return err
-	}
-	return quiet("it has no JSON form", err)
+	return sha256.Sum256(append([]byte("json "), canonical...))
 }
 
 // canonicalJSON writes a JSON text without white space and with the members of
@@ -71,28 +48,24 @@ func canonicalJSON(text []byte) (canonical []byte, ok bool) {
 	if !json.Valid(text) || !utf8.Valid(text) || loneSurrogate(text) {
 		return nil, false
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
 	var v any
-	_ = decoder.Decode(&v) // which is JSON
+	_ = numbered(text).Decode(&v) // which is JSON
 	canonical, err := json.Marshal(v)
 	return canonical, err == nil
+}
+
+// numbered returns a decoder that keeps numbers as they are written.
+func numbered(text []byte) *json.Decoder {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d
 }
 
 // ambiguous reports whether the order of members matters in a JSON text: an
 // object has a name twice, or names that differ in case only and are not in the
 // order of the canonical form. Package json decodes all of these into one struct
 // field.
-func ambiguous(text []byte) bool {
-	if !json.Valid(text) { // which bounds the depth
-		return false
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	return ambiguousValue(decoder)
-}
-
-func ambiguousValue(d *json.Decoder) bool {
+func ambiguous(d *json.Decoder) bool {
 	token, _ := d.Token()
 	open, container := token.(json.Delim)
 	if !container {
@@ -109,7 +82,7 @@ func ambiguousValue(d *json.Decoder) bool {
 			}
 			latest[folded] = name
 		}
-		if ambiguousValue(d) {
+		if ambiguous(d) {
 			return true
 		}
 	}

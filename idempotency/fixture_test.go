@@ -163,12 +163,12 @@ func (s *shop) reference(key string) planner {
 type planner = func(context.Context) (idempotency.Plan[order], error)
 
 func request(key string) idempotency.Request {
-	return idempotency.Request{Scope: "u-123 POST /orders", Key: key, Payload: []byte(`{"goods": "goods", "n": 1}`)}
+	return idempotency.Request{Scope: "u-123 POST /orders", Key: key, Payload: idempotency.Text(`{"goods": "goods", "n": 1}`)}
 }
 
 func otherPayload(key string) idempotency.Request {
 	r := request(key)
-	r.Payload = []byte(`{"goods": "goods", "n": 2}`)
+	r.Payload = idempotency.Text(`{"goods": "goods", "n": 2}`)
 	return r
 }
 

@@ -97,7 +97,7 @@ func FuzzSnapshot(f *testing.F) {
 		_ = json.Unmarshal(text, &given.Given)
 		_ = json.Unmarshal(text, &given.Map)
 		request := func(key string) idempotency.Request {
-			r := idempotency.Request{Scope: "fuzz", Key: key, Payload: ""}
+			r := idempotency.Request{Scope: "fuzz", Key: key, Payload: idempotency.Text("")}
 			expect.OK(t, store.Delete(t.Context(), r))
 			return r
 		}
@@ -160,7 +160,7 @@ func FuzzForeignRecord(f *testing.F) {
 		tbl := expect.Value(table.New(tabletest.Client(t, once, faults.Install), spec, nil))(t)
 		for _, foreign := range []func(table.Item) (keys.Key, error){nil, appCoreOrder} {
 			store := newStore(t, tbl, &idempotency.Options{Legacy: foreign})
-			r := idempotency.Request{Scope: "shop", Key: "ana.lopez@example.com", Payload: json.RawMessage("null")}
+			r := idempotency.Request{Scope: "shop", Key: "ana.lopez@example.com", Payload: idempotency.Text("null")}
 			result, err := idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[order], error) {
 				return idempotency.Snapshot(order{ID: "mine"}, table.Delete(orderKey("o-1"))), nil
 			})

@@ -56,8 +56,8 @@ func FuzzFingerprint(f *testing.F) {
 			func(s string) any { return map[string]int{s: 1} },
 			func(s string) any { return []any{&s} },
 		} {
-			printA, errA := idempotency.Request{Payload: wrap(string(a))}.Fingerprint()
-			printB, errB := idempotency.Request{Payload: wrap(string(b))}.Fingerprint()
+			printA, errA := idempotency.Request{Payload: idempotency.JSON(wrap(string(a)))}.Fingerprint()
+			printB, errB := idempotency.Request{Payload: idempotency.JSON(wrap(string(b)))}.Fingerprint()
 			if (errA == nil) != utf8.Valid(a) || (errB == nil) != utf8.Valid(b) {
 				t.Errorf("texts %q and %q: errors %v and %v", a, b, errA, errB)
 			}
@@ -77,7 +77,7 @@ func FuzzFingerprint(f *testing.F) {
 
 func fingerprintOf(t *testing.T, payload any) [32]byte {
 	t.Helper()
-	return expect.Value(idempotency.Request{Payload: payload}.Fingerprint())(t)
+	return expect.Value(idempotency.Request{Payload: idempotency.JSON(payload)}.Fingerprint())(t)
 }
 
 // integers reports whether a value has no numbers that a float would change.

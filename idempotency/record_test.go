@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func appCoreRecord(txID string) table.Item {
 }
 
 var (
-	appCoreRequest = idempotency.Request{Key: "req-uuid-1", Payload: 1}
+	appCoreRequest = idempotency.Request{Key: "req-uuid-1", Payload: idempotency.JSON(1)}
 	appCoreKey     = keys.Key{PK: "IDE#req-uuid-1", SK: "METADATA"}
 )
 
@@ -123,7 +124,7 @@ func TestLookupAndDelete(t *testing.T) {
 	r.TTL = time.Minute
 	expect.OK(t, expect.ErrOf(idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))))
 	record := expect.Value(s.store.Lookup(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key}))(t)
-	fingerprint := fingerprintOf(t, r.Payload)
+	fingerprint := expect.Value(r.Fingerprint())(t)
 	expect.Equal(t, "fingerprint", record.Fingerprint, fingerprint[:])
 	expect.Equal(t, "created", record.CreatedAt, start)
 	expect.Equal(t, "expires", record.ExpiresAt, start.Add(time.Minute))
@@ -200,6 +201,10 @@ func TestInvalidStores(t *testing.T) {
 		"an expiry among the record's":    {schema.Table{Name: "Shop", TTL: "createdAt"}, nil},
 		"an index key among the record's": {indexed(schema.Index{Name: "GSI1", PK: "x", SK: "fingerprint"}), nil},
 		"a number key among the record's": {indexed(schema.Index{Name: "GSI1", PK: "createdAt", PKType: types.ScalarAttributeTypeN}), nil},
+		"a vector among the record's":     {searched("result", schema.Attribute{Name: "tenant"}), nil},
+		"a partition among the record's":  {searched("vector", schema.Attribute{Name: "attempt"}), nil},
+		"a filter among the record's":     {searched("vector", schema.Attribute{Name: "tenant"}, schema.Attribute{Name: "resultPK"}), nil},
+		"a number to filter by time":      {searched("vector", schema.Attribute{}, schema.Attribute{Name: "createdAt", Type: types.ScalarAttributeTypeN}), nil},
 		"a negative TTL":                  {spec, &idempotency.Options{TTL: -time.Hour}},
 		"a short TTL":                     {spec, &idempotency.Options{TTL: time.Millisecond}},
 	} {
@@ -218,6 +223,31 @@ func TestInvalidStores(t *testing.T) {
 
 func indexed(x schema.Index) schema.Table {
 	return schema.Table{Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{x}}
+}
+
+// searched has a vector index.
+func searched(attribute string, partition schema.Attribute, filters ...schema.Attribute) schema.Table {
+	return schema.Table{Name: "Shop", TTL: "expiresAt", Vectors: []schema.VectorIndex{
+		{Name: "Similar", Attribute: attribute, Dimensions: 3, Partition: partition, Filters: filters},
+	}}
+}
+
+// The attributes of indexes are not for With, whatever kind the index is of.
+func TestAttributesOfVectorIndexes(t *testing.T) {
+	t.Parallel()
+	faults := &tabletest.Faults{}
+	withVectors := searched("vector", schema.Attribute{Name: "tenant"}, schema.Attribute{Name: "color"}, schema.Attribute{Name: "createdAt"})
+	tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), withVectors, nil))(t)
+	store := newStore(t, tbl, nil)
+	for _, name := range []string{"vector", "tenant", "color"} {
+		_, err := idempotency.Do(t.Context(), store, request("k"), planned(func() (idempotency.Plan[int], error) {
+			return idempotency.Snapshot(1).With(map[string]string{name: "x"}), nil
+		}))
+		if wantErr(t, err, table.ErrInvalid); err == nil || !strings.Contains(err.Error(), strconv.Quote(name)) {
+			t.Errorf("error %v, want %q", err, name)
+		}
+	}
+	expect.Equal(t, "requests", len(faults.Requests()), 0)
 }
 
 // The key of an index can be the time at which items were created.
@@ -259,8 +289,8 @@ func TestEvents(t *testing.T) {
 func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 	t.Parallel()
 	const scope, key = "secretscope", "secretkey"
-	r := idempotency.Request{Scope: scope, Key: key, Payload: 1}
-	other := idempotency.Request{Scope: scope, Key: key, Payload: 2}
+	r := idempotency.Request{Scope: scope, Key: key, Payload: idempotency.JSON(1)}
+	other := idempotency.Request{Scope: scope, Key: key, Payload: idempotency.JSON(2)}
 	gone := func(s *shop) planner { return s.reference("k") }
 	for name, tt := range map[string]struct {
 		prepare func(*testing.T, *shop)

@@ -35,18 +35,6 @@ var (
 	errInvalidStore = fmt.Errorf("%w idempotency store", table.ErrInvalid)
 )
 
-// quietError is an error whose cause can be tested for and is not part of the
-// message, since it can quote values.
-type quietError struct {
-	text  string
-	cause error
-}
-
-func quiet(text string, cause error) error { return &quietError{text, cause} }
-
-func (e *quietError) Error() string { return e.text }
-func (e *quietError) Unwrap() error { return e.cause }
-
 // EventKind says what happened to a request other than a first run.
 type EventKind string
 
@@ -126,28 +114,29 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	return &Store{table: t, records: t.OfType("").Project().Consistent(), schema: spec, o: o}, nil
 }
 
-// checkNames refuses a table whose own attributes would overwrite those of a
-// record.
+// checkNames refuses a table whose own attributes would overwrite those of a record. An
+// index can find records by their time.
 func checkNames(spec schema.Table) error {
-	for _, name := range append(keyNames(spec), spec.Type, spec.TTL) {
-		if slices.Contains(ownNames, name) && !indexesTime(spec, name) {
-			return fmt.Errorf("%w: the table has the record's attribute %q for its type, its expiry or a key", errInvalidStore, name)
+	for _, a := range tableAttributes(spec) {
+		if slices.Contains(ownNames, a.Name) && a != (schema.Attribute{Name: createdAt, Type: types.ScalarAttributeTypeS}) {
+			return fmt.Errorf("%w: the table has the record's attribute %q for its type, its expiry, a key or an index", errInvalidStore, a.Name)
 		}
 	}
 	return nil
 }
 
-// indexesTime reports whether an attribute is a record's time of creation, which
-// an index may have for a key.
-func indexesTime(spec schema.Table, name string) bool {
-	own := []string{spec.PK, spec.SK, spec.Type, spec.TTL}
-	other := func(x schema.Index) bool {
+// tableAttributes returns the attributes that a table needs for itself. Those that are not
+// of an index, and vectors, have no type here.
+func tableAttributes(spec schema.Table) []schema.Attribute {
+	all := []schema.Attribute{{Name: spec.PK}, {Name: spec.SK}, {Name: spec.Type}, {Name: spec.TTL}}
+	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
-		return slices.ContainsFunc(slices.Concat(partition, sort), func(a schema.Attribute) bool {
-			return a.Name == name && a.Type != types.ScalarAttributeTypeS
-		})
+		all = slices.Concat(all, partition, sort)
 	}
-	return name == createdAt && !slices.Contains(own, name) && !slices.ContainsFunc(spec.Indexes, other)
+	for _, x := range spec.Vectors {
+		all = append(append(all, schema.Attribute{Name: x.Attribute}, x.Partition), x.Filters...)
+	}
+	return all
 }
 
 // fail returns the error of an operation on a request.

@@ -14,7 +14,7 @@ func retriedCreate(ctx context.Context, r repos, out report.Report) error {
 	request := idempotency.Request{
 		Scope:   "u-456:CreateTransaction",
 		Key:     "req-uuid-xxxx",
-		Payload: map[string]any{"amount": 500, "currency": "ARS"},
+		Payload: idempotency.JSON(map[string]any{"amount": 500, "currency": "ARS"}),
 	}
 	out.Title("5. A create that is repeated, done once")
 	out.Line("  the record of the request is in the same DynamoDB transaction as the items")

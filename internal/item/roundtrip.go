@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -97,6 +98,9 @@ func checkTrip(v reflect.Value) *Error {
 // first returns the first problem, to add to its path.
 func (t *trip) first() *Error {
 	e := *t.problems[0]
+	if e.Path != "" && e.Path[0] != '[' {
+		e.Path = "." + e.Path
+	}
 	return &e
 }
 
@@ -226,7 +230,7 @@ func calls(t, interfaceType reflect.Type, addressable bool) bool {
 // lookMarshaled looks at a type with its own MarshalDynamoDBAttributeValue; alone if it
 // has no UnmarshalDynamoDBAttributeValue.
 func (w *tripper) lookMarshaled(path string, t reflect.Type, alone bool) {
-	if embedded, hides := promoted(t); hides {
+	if embedded, hides := Promoted(t, marshalMethod, tagKey); hides {
 		w.refuse(path, "%v has the MarshalDynamoDBAttributeValue of its embedded %v, which leaves its other fields out; make that a field with a name", t, embedded)
 		return
 	}
@@ -261,21 +265,23 @@ func takes(t reflect.Type) bool {
 	return err != nil || value == nil || decodeForeign(value, reflect.New(t).Interface()) == nil
 }
 
-// promoted returns the embedded field whose MarshalDynamoDBAttributeValue a struct has,
-// if the struct has other fields.
-func promoted(t reflect.Type) (embedded reflect.Type, hides bool) {
-	if t.Kind() != reflect.Struct {
-		return nil, false
+// Promoted returns the embedded field whose method a struct has, if the struct has other
+// fields: the method knows nothing of them. A field does not count if a tag leaves it out,
+// with the name "-". method looks a method up by a constant name, or the linker would keep
+// all methods of the program.
+func Promoted(t reflect.Type, method func(reflect.Type) (reflect.Method, bool), tag string) (embedded reflect.Type, hides bool) {
+	has := func(t reflect.Type) (reflect.Method, bool) {
+		if own, ok := method(t); ok {
+			return own, true
+		}
+		return method(reflect.PointerTo(t))
 	}
-	method, ok := t.MethodByName("MarshalDynamoDBAttributeValue")
-	if !ok {
-		method, ok = reflect.PointerTo(t).MethodByName("MarshalDynamoDBAttributeValue")
-	}
-	if !ok {
+	own, ok := has(t)
+	if t.Kind() != reflect.Struct || !ok {
 		return nil, false
 	}
 	// The compiler writes the methods that embedding gives to a type.
-	code := runtime.FuncForPC(method.Func.Pointer())
+	code := runtime.FuncForPC(own.Func.Pointer())
 	if code == nil {
 		return nil, false
 	}
@@ -284,14 +290,19 @@ func promoted(t reflect.Type) (embedded reflect.Type, hides bool) {
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		switch name, _ := parseTag(f.Tag); {
-		case f.Anonymous && implements(f.Type, marshalerType):
+		name, _, _ := strings.Cut(f.Tag.Get(tag), ",")
+		switch _, marshals := has(f.Type); {
+		case f.Anonymous && marshals:
 			embedded = f.Type
 		case name != "-" && (f.IsExported() || f.Anonymous) && f.Type.Size() > 0:
 			hides = true
 		}
 	}
 	return embedded, hides && embedded != nil
+}
+
+func marshalMethod(t reflect.Type) (reflect.Method, bool) {
+	return t.MethodByName("MarshalDynamoDBAttributeValue")
 }
 
 // lookInside looks at a type that attributevalue encodes by its kind.

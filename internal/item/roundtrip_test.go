@@ -320,6 +320,25 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// The path leads through interfaces to what is lost.
+func TestPathInInterfaces(t *testing.T) {
+	t.Parallel()
+	type point struct{ N *big.Int }
+	type points struct{ V []point }
+	for want, value := range map[string]any{
+		"a[0].N":   map[string]any{"a": []any{point{}}},
+		"a.N":      map[string]any{"a": point{}},
+		"a.V[].N":  map[string]any{"a": &points{}},
+		"a":        map[string]any{"a": big.NewInt(1)},
+		"a[1][].N": map[string]any{"a": []any{1, []point{}}},
+	} {
+		_, err := item.EncodeToRead(value)
+		if e, ok := errors.AsType[*item.Error](err); !ok || e.Path != want {
+			t.Errorf("error %v, want the path %q", err, want)
+		}
+	}
+}
+
 // hiddenTime embeds what is lost, one level down.
 // A time is stored as text, which RFC 3339 does not have for each. It is refused then, wherever
 // it is.

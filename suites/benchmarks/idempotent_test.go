@@ -121,7 +121,7 @@ func openIdempotency(b *testing.B, client *dynamodb.Client, name string, units *
 	store, err := idempotency.New(tbl, nil)
 	must(b, err)
 	return func(ctx context.Context, key string, records []record) (record, bool, error) {
-		result, err := idempotency.Do(ctx, store, idempotency.Request{Scope: user, Key: key, Payload: []byte(`{"amount":1}`)},
+		result, err := idempotency.Do(ctx, store, idempotency.Request{Scope: user, Key: key, Payload: idempotency.Text(`{"amount":1}`)},
 			func(context.Context) (idempotency.Plan[record], error) {
 				ops := make([]table.Op, len(records))
 				for i, r := range records {

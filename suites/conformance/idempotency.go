@@ -46,7 +46,7 @@ func (p *payments) want(t *testing.T, r idempotency.Request, replayed bool, effe
 	return got
 }
 
-var payment = idempotency.Request{Scope: "u-123", Key: "k", Payload: []byte(`{"a": 1, "b": 2}`)}
+var payment = idempotency.Request{Scope: "u-123", Key: "k", Payload: idempotency.Text(`{"a": 1, "b": 2}`)}
 
 func idempotentOnce(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
@@ -54,7 +54,7 @@ func idempotentOnce(t *testing.T, h Harness) {
 	first := p.want(t, payment, false, 1)
 	equal(t, "requests", len(faults.Requests("TransactWriteItems")), 1)
 	same := payment
-	same.Payload = []byte(`{"b":2,"a":1}`)
+	same.Payload = idempotency.Text(`{"b":2,"a":1}`)
 	again := p.want(t, same, true, 1)
 	equal(t, "result", again.Value, first.Value)
 	absent(t, tbl, txKey(2))

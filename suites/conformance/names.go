@@ -249,7 +249,7 @@ func pathlikeRequests(t *testing.T, h Harness) {
 		got := expect.Value(table.Get[thing](t.Context(), tbl.Consistent(), user))(t)
 		equal(t, "effects", got.N, 1+i/3)
 	}
-	r.Payload = "another"
+	r.Payload = idempotency.Text("another")
 	_, err := idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[int], error) {
 		return idempotency.Snapshot(0, table.Update(user, addN(1))), nil
 	})

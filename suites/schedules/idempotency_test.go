@@ -67,7 +67,7 @@ func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletes
 		table.Update(stockKey(r.ID), expression.Add(expression.Name("stock"), expression.Value(-1))).
 			If(expression.Name("stock").GreaterThanEqual(one)),
 	}
-	request := idempotency.Request{Key: r.ID, Payload: payload}
+	request := idempotency.Request{Key: r.ID, Payload: idempotency.JSON(payload)}
 	if c.differentKeys {
 		request.Key += name
 	}

@@ -59,7 +59,7 @@ func (s *Service) Create(ctx context.Context, n NewTransaction) (t Transaction, 
 			return t, found, translate(err)
 		}
 	}
-	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: n}
+	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: idempotency.JSON(n)}
 	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[Transaction], error) {
 		t := Transaction{
 			ID: newID("tx"), UserID: n.User, Amount: n.Amount, Currency: n.Currency,

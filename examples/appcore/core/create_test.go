@@ -29,7 +29,7 @@ func TestARecordOfTheReleaseBeforeLeadsToItsTransaction(t *testing.T) {
 		Body     []byte `dynamodbav:"body"`
 	}
 	records := check.Must(idempotency.New(tbl, nil))(t)
-	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: n}
+	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: idempotency.JSON(n)}
 	check.Must(idempotency.Do(t.Context(), records, request, func(context.Context) (idempotency.Plan[response], error) {
 		plan := idempotency.Snapshot(response{"/transactions/" + made.ID, []byte("{}")})
 		return plan.With(map[string]string{"txId": made.ID, "userId": made.UserID}), nil

@@ -28,7 +28,7 @@ type Request struct {
 func Once[R any](
 	ctx context.Context, s *Store, r Request, plan func(context.Context) (R, []table.Op, error),
 ) (response R, replayed bool, err error) {
-	request := idempotency.Request{Scope: r.Operation + ":" + r.User, Key: r.Key, Payload: r.Payload}
+	request := idempotency.Request{Scope: r.Operation + ":" + r.User, Key: r.Key, Payload: idempotency.JSON(r.Payload)}
 	err = s.Table.Retry(ctx, func(ctx context.Context) error {
 		result, err := idempotency.Do(ctx, s.requests, request, func(ctx context.Context) (idempotency.Plan[R], error) {
 			response, ops, err := plan(ctx)

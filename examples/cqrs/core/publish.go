@@ -96,7 +96,7 @@ func (t Tenant) once(ctx context.Context, payload Change, change func(context.Co
 		return next, nil
 	}
 	result, err := idempotency.Do(ctx, t.requests, idempotency.Request{
-		Scope: string(keys.None.PK(t.caller.Tenant, t.caller.User)), Key: t.caller.RequestID, Payload: payload,
+		Scope: string(keys.None.PK(t.caller.Tenant, t.caller.User)), Key: t.caller.RequestID, Payload: idempotency.JSON(payload),
 	}, plan)
 	return result.Value.Record, explain(err)
 }

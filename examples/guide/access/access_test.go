@@ -88,7 +88,7 @@ func once(e env) error {
 		return err
 	}
 	u := user{ID: "u-2", Email: "two"}
-	return check.Err(idempotency.Do(e.ctx, store, idempotency.Request{Scope: "s", Key: "k", Payload: ""},
+	return check.Err(idempotency.Do(e.ctx, store, idempotency.Request{Scope: "s", Key: "k", Payload: idempotency.Text("")},
 		func(context.Context) (idempotency.Plan[string], error) {
 			return idempotency.Snapshot(u.ID, e.users.CreateOps(&u)...), nil
 		}))

@@ -118,7 +118,7 @@ func pay(ctx context.Context, e env, i int) error {
 		return err
 	}
 	d := newDoc(i)
-	return check.Err(idempotency.Do(ctx, store, idempotency.Request{Scope: "s", Key: "k", Payload: "p"},
+	return check.Err(idempotency.Do(ctx, store, idempotency.Request{Scope: "s", Key: "k", Payload: idempotency.JSON("p")},
 		func(context.Context) (idempotency.Plan[string], error) {
 			return idempotency.Snapshot(d.ID, e.docs.CreateOps(d)...), nil
 		}))

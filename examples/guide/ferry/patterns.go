@@ -83,7 +83,7 @@ func (f *Ferries) Newest(ctx context.Context, n int) ([]Booking, error) {
 func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, error) {
 	request := idempotency.Request{
 		Scope: b.Guest + ":Book", Key: key,
-		Payload: map[string]any{"route": b.Route, "leaves": b.Leaves, "seats": b.Seats},
+		Payload: idempotency.JSON(map[string]any{"route": b.Route, "leaves": b.Leaves, "seats": b.Seats}),
 	}
 	result, err := idempotency.Do(ctx, f.requests, request, func(context.Context) (idempotency.Plan[Booking], error) {
 		left := expression.Name("seatsLeft")

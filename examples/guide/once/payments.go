@@ -69,7 +69,7 @@ func New(t *table.Table) (*Payments, error) {
 
 // Pay makes the payment that body asks for, once for each key of the account's owner.
 func (s *Payments) Pay(ctx context.Context, of, key string, body []byte) (idempotency.Result[Payment], error) {
-	request := idempotency.Request{Scope: of + ":Pay", Key: key, Payload: body}
+	request := idempotency.Request{Scope: of + ":Pay", Key: key, Payload: idempotency.Text(body)}
 	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[Payment], error) {
 		var p Payment
 		if err := strictjson.Object(body, map[string]any{"cents": &p.Cents}); err != nil || p.Cents < 1 {

@@ -130,7 +130,7 @@ func (s *Bookings) ops(b Booking) []table.Op {
 func (s *Bookings) BookOnce(ctx context.Context, key string, b Booking) (Booking, error) {
 	wanted := b
 	wanted.ID = "" // each attempt draws another
-	request := idempotency.Request{Scope: b.Guest + ":Book", Key: key, Payload: wanted}
+	request := idempotency.Request{Scope: b.Guest + ":Book", Key: key, Payload: idempotency.JSON(wanted)}
 	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[Booking], error) {
 		made := b
 		made.Version = 1

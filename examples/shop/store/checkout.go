@@ -88,7 +88,7 @@ func CheckOutOnce[A any](
 	ctx context.Context, s *Shop, user, key, cart string, respond func(Order, []OrderItem) (A, error),
 ) (a A, replayed bool, err error) {
 	var d draft
-	request := idempotency.Request{Scope: "CheckOut:" + user, Key: key, Payload: cart}
+	request := idempotency.Request{Scope: "CheckOut:" + user, Key: key, Payload: idempotency.JSON(cart)}
 	result, err := idempotency.Do(ctx, s.requests, request, func(ctx context.Context) (idempotency.Plan[A], error) {
 		var err error
 		if d, err = s.draft(ctx, user, NewID("o"), s.table.Now().UTC().Truncate(time.Millisecond)); err != nil {

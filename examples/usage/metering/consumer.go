@@ -161,7 +161,7 @@ func (c *Consumer) count(ctx context.Context, d Delivery, m Message) Outcome {
 // the same id. With the payload compared, a producer that uses an id for two
 // different messages is told so, instead of losing the second in silence.
 func request(d Delivery, m Message) idempotency.Request {
-	r := idempotency.Request{Scope: "producer:" + m.WorkspaceID, Key: m.ID, Payload: m}
+	r := idempotency.Request{Scope: "producer:" + m.WorkspaceID, Key: m.ID, Payload: idempotency.JSON(m)}
 	if m.ID == "" {
 		r.Scope, r.Key = d.Source+":"+m.WorkspaceID, d.ID
 	}

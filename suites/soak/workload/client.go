@@ -257,7 +257,7 @@ func (a *client) onRequest(ctx context.Context) {
 // request executes a request once: it counts it and writes a receipt under the
 // caller's name.
 func (s *round) request(ctx context.Context, store *idempotency.Store, key, by string) (string, error) {
-	r := idempotency.Request{Scope: s.name, Key: key, Payload: key}
+	r := idempotency.Request{Scope: s.name, Key: key, Payload: idempotency.JSON(key)}
 	result, err := idempotency.Do(ctx, store, r, func(context.Context) (idempotency.Plan[string], error) {
 		return idempotency.Snapshot(strings.ToUpper(by),
 			table.Update(s.counterKey(key), expression.Add(expression.Name("n"), expression.Value(1))),

@@ -32,7 +32,7 @@ const (
 // request returns one of the worker's own requests.
 func (w *worker) request(i, payload int) idempotency.Request {
 	return idempotency.Request{
-		Scope: "own", Key: fmt.Sprintf("%d-%d", w.id, i), Payload: payload, TTL: requestExpiry,
+		Scope: "own", Key: fmt.Sprintf("%d-%d", w.id, i), Payload: idempotency.JSON(payload), TTL: requestExpiry,
 	}
 }
 
@@ -166,7 +166,7 @@ func (w *worker) records() {
 // message executes a message once.
 func (w *worker) message(store *idempotency.Store) operation {
 	r := w.request(w.r.IntN(ownRequests), 0)
-	r.Scope, r.Payload = "messages "+r.Scope, nil
+	r.Scope, r.Payload = "messages "+r.Scope, idempotency.Payload{}
 	name := "m" + r.Key
 	counter := keys.Key{PK: w.partition(2), SK: keys.Ide.SK(keys.Str(name))}
 	count := w.stored(counter)

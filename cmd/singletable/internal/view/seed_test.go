@@ -149,7 +149,7 @@ func fill(ctx context.Context, t *table.Table) error {
 	if err != nil {
 		return err
 	}
-	_, err = idempotency.Exec(ctx, records, idempotency.Request{Scope: "checkout", Key: "k-1", Payload: []byte("{}")}, func(context.Context) ([]table.Op, error) {
+	_, err = idempotency.Exec(ctx, records, idempotency.Request{Scope: "checkout", Key: "k-1", Payload: idempotency.Text("{}")}, func(context.Context) ([]table.Op, error) {
 		op := table.Put(keys.Key{PK: "COUNTER#orders", SK: keys.Metadata}, table.Item{})
 		return []table.Op{op}, nil
 	})
