@@ -179,7 +179,7 @@ func TestEntityOfTheTypeOfJobs(t *testing.T) {
 	entity := memberEntity
 	entity.Type, entity.Copies, entity.Upgrades = "BACKFILL", nil, nil
 	entity.Key = func(m member) keys.Key { return metadata("BACKFILL", m.ID) }
-	entity.FormerKeys, entity.FormerCopies = nil, nil
+	entity.FormerCopies = nil
 	key := entity.Key(member{ID: "years"})
 	stored := map[string]any{"entityType": "BACKFILL", "id": "years", "email": "@x", "years": 1, "revision": "r"}
 	expect.OK(t, tbl.Do(t.Context(), table.Put(key, stored)))

@@ -63,9 +63,8 @@ type TransferReport struct {
 	// stay as they are: see [table.ErrNewerShape].
 	Entities, Others, Newer int64
 	// Dropped is how many were left out: stored copies, also those whose main item is
-	// missing, since main items make new ones; items under former keys of copies;
-	// those that Map leaves out; and the progress of jobs, which is about the former
-	// table.
+	// missing, since main items make new ones; former copies; those that Map leaves out;
+	// and the progress of jobs, which is about the former table.
 	Dropped int64
 	// SetAside is how many could not be brought over.
 	SetAside int64
@@ -77,9 +76,8 @@ type TransferReport struct {
 	Unchecked int64
 	// Unmatched is how many keys of dropped copies, in all files of the Transfer so far,
 	// have no item in the new table, exactly if nothing was Unchecked. After the last
-	// file they are the items under former keys of copies, and copies whose main item is
-	// missing, gives another key or was set aside: what these hold is not in the new
-	// table.
+	// file they are the former copies, and copies whose main item is missing, gives another
+	// key or was set aside: what these hold is not in the new table.
 	Unmatched int64
 }
 
@@ -108,8 +106,7 @@ func (r TransferReport) String() string {
 //   - if it has an attribute twice;
 //   - if an item that was written before has the key of one of its items, in this file
 //     or in another one of the Transfer. An import would keep either of them, at
-//     random, and count no error. If an entity has an item under a former key and one
-//     under the present key, the first one is written.
+//     random, and count no error. The first one is written.
 //
 // In aside it is a line with members Line, Reason and Item. Run can read such a line,
 // when the cause is gone. Reason quotes no values, unless an error of Map does; Item is

@@ -213,9 +213,9 @@ func (p *planner) saveClaims() error {
 // later write would know a claim that is owned by that key for the entity's own.
 func (p *planner) leavesAKey() bool {
 	left := func(key keys.Key) bool {
-		return key != (keys.Key{}) && key != p.old.at && !slices.Contains(p.keys, key) && !slices.Contains(p.formerKeys(p.v), key)
+		return key != (keys.Key{}) && key != p.old.at && !slices.Contains(p.keys, key) && !slices.Contains(p.formerCopies(p.v), key)
 	}
-	return slices.ContainsFunc(p.was.keys[1:], left) || slices.ContainsFunc(p.formerKeys(p.was.v), left)
+	return slices.ContainsFunc(p.was.keys[1:], left) || slices.ContainsFunc(p.formerCopies(p.was.v), left)
 }
 
 // maxItems is how many items an entity has at most, since each write of it, or its deletion, is
@@ -288,59 +288,9 @@ func (p *planner) owner(claim table.Item) (owner keys.Key, ours bool) {
 	//mutants:guard a claim of the item that was the main one in another release is the entity's own | TestClaimsOfACopyThatBecomesTheMainItem ./suites/schedules | , p.was.keys... =>
 	own := append([]keys.Key{p.old.at}, p.was.keys...)
 	if p.was.v != nil { // else the entity is not known
-		own = append(own, p.formerKeys(p.was.v)...)
+		own = append(own, p.formerCopies(p.was.v)...)
 	}
 	return owner, owner != keys.Key{} && slices.Contains(own, owner)
-}
-
-// removeClaimsOf plans that the claims of a former main item are given up with it. They are
-// read: the entity itself may claim the same keys by now.
-func (p *planner) removeClaimsOf(former keys.Key) error {
-	stored := p.old.seen[former]
-	if p.entity.Claims == nil || stored == nil {
-		return nil
-	}
-	v, err := p.decodeStored(stored)
-	if err != nil {
-		return p.failedAt(former, p.items[0].Name, err)
-	}
-	for _, key := range p.claimsOf(v) {
-		claim, read := p.old.seen[key]
-		switch {
-		case !p.canHold(key), slices.Contains(p.was.claims, key):
-		case !read:
-			p.need = append(p.need, key)
-		case p.isClaim(claim) && p.ownerIn(claim) == former:
-			p.steps = append(p.steps, p.oldClaim(key, former))
-		}
-	}
-	return nil
-}
-
-// findOwner is find for a claim. The item that owns it may be a copy by now, which leads to
-// the main item.
-func (c *core) findOwner(ctx context.Context, key keys.Key, claim table.Item) (*found, error) {
-	owner := c.ownerIn(claim)
-	f := &found{item: &stored{item: claim, keys: []keys.Key{owner}}, key: key, kind: claimItem}
-	for at := owner; ; {
-		main, err := c.peek(ctx, at)
-		switch {
-		case err != nil || main == nil:
-			return f, err
-		case c.checkType(main) != nil:
-			return nil, fmt.Errorf("%w: the item under the key of its owner: %w", ErrOrphan, c.checkType(main))
-		}
-		s, err := c.storedItem(main)
-		if err != nil {
-			f.of, f.broken = nil, err
-			return f, nil
-		}
-		f.of = &snapshot{main: s, at: at}
-		if at != owner || s.keys[0] == at {
-			return f, nil
-		}
-		at = s.keys[0]
-	}
 }
 
 // GetByClaim reads the entity that claims a key: see [Entity].Claims. It takes two reads, of the

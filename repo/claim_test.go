@@ -278,19 +278,55 @@ func TestAnUpgradeThatChangesClaims(t *testing.T) {
 	r.has(t, "claims", map[string]string{"2030-9": "a"})
 }
 
-// A former main item is deleted with its entity, and so are its claims.
-func TestClaimsOfAFormerItemAreDeleted(t *testing.T) {
+// A field that says the format of the key moves a main item, and back, with its claims and
+// what T does not know. So do entities move that can have no copies.
+func TestMainKeysMoveByAField(t *testing.T) {
 	t.Parallel()
 	r := newRooms(t)
 	ctx := t.Context()
+	type moving struct {
+		booking
+		Format int `dynamodbav:"format,omitempty"`
+	}
+	movedKey := keys.Key{PK: "NEW#a", SK: keys.Metadata}
+	moved := newRepo(t, r.table, repo.Entity[moving]{
+		Type: bookingEntity.Type, Version: bookingEntity.Version,
+		Key: func(m moving) keys.Key {
+			if m.Format == 0 {
+				return bookingEntity.Key(m.booking)
+			}
+			return keys.Key{PK: keys.PK("NEW#" + m.ID), SK: keys.Metadata}
+		},
+		Claims: func(m moving) []keys.Key { return bookingEntity.Claims(m.booking) },
+	})
+	move := func(from keys.Key, format int) error {
+		return expect.ErrOf(moved.Update(ctx, from, func(m *moving) error { m.Format = format; return nil }))
+	}
 	expect.OK(t, r.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"09", "10"}}))
-	moved := bookingEntity
-	moved.Key = func(b booking) keys.Key { return keys.Key{PK: keys.PK("NEW#" + b.ID), SK: keys.Metadata} }
-	moved.FormerKeys = []func(booking) keys.Key{bookingEntity.Key}
-	newer := expect.Value(repo.New(r.table, moved))(t)
-	expect.OK(t, newer.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"11"}}))
-	expect.OK(t, newer.Delete(ctx, keys.Key{PK: "NEW#a", SK: keys.Metadata}))
+	expect.OK(t, r.table.Do(ctx, table.Patch(bookingKey("a"), table.Item{"unknown": number(1)})))
+	for _, way := range []struct {
+		from, to keys.Key
+		format   int
+		owner    string
+	}{{bookingKey("a"), movedKey, 1, "NEW#a"}, {movedKey, bookingKey("a"), 0, "a"}, {bookingKey("a"), movedKey, 1, "NEW#a"}} {
+		// A key that is taken moves nothing.
+		expect.OK(t, r.table.Do(ctx, table.Put(way.to, map[string]any{"entityType": "OTHER"})))
+		expect.Err(t, move(way.from, way.format), table.ErrExists)
+		expect.OK(t, r.table.Do(ctx, table.Delete(way.to)))
+
+		expect.OK(t, move(way.from, way.format))
+		expect.Err(t, expect.ErrOf(moved.Get(ctx, way.from)), table.ErrNotFound)
+		expect.Equal(t, "unknown", reflect.DeepEqual(storedItem(t, r.table, way.to)["unknown"], number(1)), true)
+		r.has(t, "claims", map[string]string{"09": way.owner, "10": way.owner})
+		expect.Equal(t, "by claim", expect.Value(moved.GetByClaim(ctx, slotKey("1", "09")))(t).Format, way.format)
+		expect.Equal(t, "refreshed", expect.Value(moved.Refresh(ctx, way.to))(t), false)
+	}
+	// A release that does not know the field changes nothing that has moved.
+	expect.Err(t, expect.ErrOf(r.Update(ctx, movedKey, func(b *booking) error { b.Slots = nil; return nil })), repo.ErrOrphan)
+	expect.Err(t, expect.ErrOf(r.Refresh(ctx, movedKey)), repo.ErrOrphan)
+	expect.OK(t, moved.Delete(ctx, movedKey))
 	r.has(t, "deleted", map[string]string{})
+	expect.Equal(t, "items left", itemsLeft(t, r.table), 0)
 }
 
 // A key is not an item and a claim of one entity, and does not pass from one to the other.
@@ -500,24 +536,27 @@ func TestClaimsOfACopyThatMoves(t *testing.T) {
 	}
 }
 
-// An item under a former key is deleted with its claims, as if it was moved before.
-func TestClaimsOfAnItemUnderAFormerKey(t *testing.T) {
+// An entity whose main item was the one under the key of a former copy is deleted with its
+// claims, which that owns, by either key.
+func TestClaimsOfAFormerCopyAreDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRooms(t)
 	ctx := t.Context()
-	moved := bookingEntity
-	moved.Key = func(b booking) keys.Key { return keys.Key{PK: keys.PK("NEW#" + b.ID), SK: keys.Metadata} }
-	moved.FormerKeys = []func(booking) keys.Key{bookingEntity.Key}
-	newer := newRepo(t, r.table, moved)
+	newKey := func(b booking) keys.Key { return keys.Key{PK: keys.PK("NEW#" + b.ID), SK: keys.Metadata} }
+	before, last := bookingEntity, bookingEntity
+	before.Copies = []repo.Copy[booking]{{Key: newKey}}
+	last.Key, last.FormerCopies = newKey, []func(booking) keys.Key{bookingEntity.Key}
+	first, newest := newRepo(t, r.table, before), newRepo(t, r.table, last)
 	for name, remove := range map[string]func() error{
-		"Delete": func() error { return newer.Delete(ctx, bookingKey("a")) },
+		"Delete": func() error { return newest.Delete(ctx, newKey(booking{ID: "a"})) },
 		"DeleteAll": func() error {
-			return expect.ErrOf(newer.DeleteAll(ctx, table.Query{PK: bookingKey("a").PK}, nil))
+			return expect.ErrOf(newest.DeleteAll(ctx, table.Query{PK: bookingKey("a").PK}, nil))
 		},
 	} {
-		expect.OK(t, r.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"09", "10"}}))
+		expect.OK(t, first.Create(ctx, &booking{ID: "a", Room: "1", Slots: []string{"09", "10"}}))
 		expect.OK(t, remove())
 		r.has(t, name, map[string]string{})
+		expect.Equal(t, name+": items left", itemsLeft(t, r.table), 0)
 	}
 }
 

@@ -228,32 +228,6 @@ func TestAPermanentRefusalIsNoConflict(t *testing.T) {
 	expect.Equal(t, "requests", len(faults.Requests())-sent, 2)
 }
 
-// An entity that no job has moved yet is deleted by its former key, and by that of a copy.
-func TestDeleteBeforeTheMove(t *testing.T) {
-	t.Parallel()
-	former := func(p person) keys.Key { return keys.Key{PK: keys.Prefix("OLD").PK(p.ID), SK: "METADATA"} }
-	p := person{ID: "1", Email: "ana@x"}
-	for name, key := range map[string]keys.Key{"former key": former(p), "copy": emailKey(p.Email)} {
-		tbl := tabletest.New(t, schema.Table{}, nil)
-		old := personEntity()
-		old.Key = former
-		e := personEntity()
-		e.FormerKeys = []func(person) keys.Key{former}
-		created := p
-		expect.OK(t, newRepo(t, tbl, old).Create(t.Context(), &created))
-		expect.OK(t, newRepo(t, tbl, e).Delete(t.Context(), key))
-		expect.Equal(t, "items left after a deletion by the "+name, itemsLeft(t, tbl), 0)
-	}
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	e := personEntity()
-	e.FormerKeys = []func(person) keys.Key{former}
-	r := newRepo(t, tbl, e)
-	orphan := map[string]any{"entityType": "PERSON", "id": "1", "email": "ana@x", "rev": "r"}
-	expect.OK(t, tbl.Do(t.Context(), table.Put(emailKey("ana@x"), orphan)))
-	expect.Err(t, r.Delete(t.Context(), emailKey("ana@x")), repo.ErrOrphan)
-	expect.Equal(t, "items left by the refusal", itemsLeft(t, tbl), 1)
-}
-
 // No item can be under the key that a copy would have, so there is no copy.
 func TestEntitiesWhoseCopyCannotBeStored(t *testing.T) {
 	t.Parallel()

@@ -193,7 +193,7 @@ func (c *core) checkValue(v, was any, key keys.Key, attributes table.Item, chang
 			}
 		}
 	}
-	for _, key := range c.formerKeys(v) {
+	for _, key := range c.formerCopies(v) {
 		former := table.Item{}
 		if c.setKey(former, key) == nil {
 			forget(given, former)

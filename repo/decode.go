@@ -10,9 +10,9 @@ import (
 
 // Decode makes an entity of an item that was read elsewhere, such as an image in a
 // stream or a line of an export, by the rules of reads: an item of an older shape is
-// upgraded. main is true for the item under [Entity].Key or one of FormerKeys, and
-// false for a copy, former or present. The expiry is not looked at. A copy of an entity with
-// a vector is less than the entity: then v is the zero value.
+// upgraded. main is true for the item under [Entity].Key, and false for a copy, former or
+// present. The expiry is not looked at. A copy of an entity with a vector is less than the
+// entity: then v is the zero value.
 //
 // item is whole: a write of a value that was made of less removes the rest.
 //
@@ -28,7 +28,7 @@ func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
 	if err != nil {
 		return v, false, c.fail("Decode", key, err)
 	}
-	main = kind == mainItem || kind == formerItem
+	main = kind == mainItem
 	if !main && len(c.vectors) > 0 {
 		return v, false, nil
 	}

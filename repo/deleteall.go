@@ -43,8 +43,8 @@ const deletesAtOnce = 8
 // DeleteAll deletes all entities that a query gives, with their copies and unique
 // values, as [Repo.Delete] does: all of a tenant, all of what a person has stored. The
 // items must be of the repository's type; give a Range or an index that says so. A copy
-// that its entity does not have, or without an entity, is deleted alone. An item under
-// one of [Entity].FormerKeys or FormerCopies is deleted with its entity.
+// that its entity does not have, or without an entity, is deleted alone. One under a key
+// of [Entity].FormerCopies is deleted with its entity.
 //
 // It stops after Query.Limit items of the query, unless that is 0, after
 // DeleteOptions.MaxUnits, and at the first error. What was deleted is no longer there,
@@ -180,30 +180,28 @@ func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bo
 	return all, err
 }
 
-// deleteFound deletes the entity of an item that is under a former key, or is about one there.
-// An item that no entity has is deleted alone, if orphans are to be.
-func (c *core) deleteFound(ctx context.Context, key keys.Key, orphans bool) error {
+// deleteFound deletes the entity of an item that is a former copy. An item that its entity does
+// not have, or without an entity, is deleted alone.
+func (c *core) deleteFound(ctx context.Context, key keys.Key) error {
 	return c.write(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		f, err := c.find(ctx, key, nil)
 		if err != nil || f == nil {
 			return nil, nil, err
 		}
-		p, err := c.removeFound(ctx, f, doubted, orphans)
+		p, err := c.removeFound(ctx, f, doubted)
 		return f.of, p, err
 	})
 }
 
 // removeFound plans what deleteFound does.
-func (c *core) removeFound(ctx context.Context, f *found, doubted doubts, orphans bool) (*plan, error) {
+func (c *core) removeFound(ctx context.Context, f *found, doubted doubts) (*plan, error) {
 	of := f.of
 	switch {
 	case f.broken != nil:
 		return nil, f.broken
-	case of != nil && (of.at == f.key || slices.Contains(of.main.keys, f.key) || slices.Contains(c.formerKeys(of.main.v), f.key)):
+	case of != nil && (slices.Contains(of.main.keys, f.key) || slices.Contains(c.formerCopies(of.main.v), f.key)):
 		of.seen, of.doubts = map[keys.Key]table.Item{f.key: f.item.item}, doubted
 		return c.decide(ctx, of, wish{})
-	case !orphans:
-		return nil, fmt.Errorf("%w: no main item gives it", ErrOrphan)
 	}
 	f.kind = copyItem
 	return c.planLoose(f, doubted)

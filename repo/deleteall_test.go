@@ -105,61 +105,50 @@ func TestDeleteAllRacesAnotherDeletion(t *testing.T) {
 // library has left behind, is deleted; the entity stays.
 func TestDeleteAllDeletesStaleCopies(t *testing.T) {
 	t.Parallel()
-	elsewhere := func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
-	for name, former := range map[string][]func(page) keys.Key{"none": nil, "another key": {elsewhere}} {
-		tbl := tabletest.New(t, schema.Table{}, nil)
-		newPages(t, tbl, page{ID: "1", Tag: "old"})
-		e := pageEntity()
-		e.FormerKeys = former
-		r := newRepo(t, tbl, e)
-		stale := tagKey(page{ID: "1", Tag: "old"})
-		left := expect.Value(table.Get[table.Item](t.Context(), tbl, stale))(t)
-		expect.Value(r.Update(t.Context(), keys.Key{PK: "SITE", SK: "PAGE#1"}, func(p *page) error {
-			p.Tag = "new"
-			return nil
-		}))(t)
-		expect.OK(t, tbl.Do(t.Context(), table.Put(stale, left)))
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	r := newPages(t, tbl, page{ID: "1", Tag: "old"})
+	stale := tagKey(page{ID: "1", Tag: "old"})
+	left := expect.Value(table.Get[table.Item](t.Context(), tbl, stale))(t)
+	expect.Value(r.Update(t.Context(), keys.Key{PK: "SITE", SK: "PAGE#1"}, func(p *page) error {
+		p.Tag = "new"
+		return nil
+	}))(t)
+	expect.OK(t, tbl.Do(t.Context(), table.Put(stale, left)))
 
-		q := table.Query{PK: "SITE", Range: keys.Range{Prefix: "TAG#old"}}
-		deleted := expect.Value(r.DeleteAll(t.Context(), q, nil))(t)
-		expect.Equal(t, "deleted, former keys: "+name, deleted.Items, 1)
-		if _, err := table.Get[table.Item](t.Context(), tbl, stale); !errors.Is(err, table.ErrNotFound) {
-			t.Errorf("former keys: %s: the stale copy is still there: %v", name, err)
-		}
-		expect.Equal(t, "items left, former keys: "+name, itemsLeft(t, tbl), 2)
+	q := table.Query{PK: "SITE", Range: keys.Range{Prefix: "TAG#old"}}
+	deleted := expect.Value(r.DeleteAll(t.Context(), q, nil))(t)
+	expect.Equal(t, "deleted", deleted.Items, 1)
+	if _, err := table.Get[table.Item](t.Context(), tbl, stale); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("the stale copy is still there: %v", err)
 	}
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 2)
 }
 
-// A former item without a version is deleted as it was read: if it changes after that,
+// A copy without an entity and a version is deleted as it was read: if it changes after that,
 // it is read again.
-func TestDeleteAllOfAFormerItemThatChanges(t *testing.T) {
+func TestDeleteAllOfACopyThatChanges(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
-	moved := pageEntity()
-	moved.FormerKeys, moved.Copies = []func(page) keys.Key{pageKey}, nil
-	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
-	former := pageKey(page{ID: "1"})
-	expect.OK(t, tbl.Do(t.Context(), table.Put(former, map[string]any{"entityType": "PAGE", "id": "1"})))
-	faults.Next("DeleteItem", func(req *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if err := tbl.Do(t.Context(), table.Patch(former, table.Item{"tag": number(1)})); err != nil {
+	left := tagKey(page{ID: "1", Tag: "old"})
+	expect.OK(t, tbl.Do(t.Context(), table.Put(left, map[string]any{"entityType": "PAGE", "id": "1", "tag": "old"})))
+	faults.Next("TransactWriteItems", func(req *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if err := tbl.Do(t.Context(), table.Patch(left, table.Item{"rev": tenant("another program's")})); err != nil {
 			return nil, err
 		}
 		return next.RoundTrip(req)
 	})
-	deleted := expect.Value(newRepo(t, tbl, moved).DeleteAll(t.Context(), table.Query{PK: "SITE"}, nil))(t)
+	deleted := expect.Value(newRepo(t, tbl, pageEntity()).DeleteAll(t.Context(), table.Query{PK: "SITE"}, nil))(t)
 	expect.Equal(t, "deleted", deleted.Items, 1)
-	expect.Equal(t, "attempts", len(faults.Requests("DeleteItem")), 2)
+	expect.Equal(t, "attempts", len(faults.Requests("TransactWriteItems")), 2)
 	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
 }
 
-// Items under former keys are deleted, and not moved to where the query does not look.
-func TestDeleteAllDeletesItemsUnderFormerKeys(t *testing.T) {
+// Former copies are deleted with their entity.
+func TestDeleteAllDeletesFormerCopies(t *testing.T) {
 	t.Parallel()
 	moved := pageEntity()
-	moved.FormerKeys = []func(page) keys.Key{pageKey}
 	moved.FormerCopies = []func(page) keys.Key{tagKey}
-	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
 	moved.Copies = []repo.Copy[page]{{Key: func(p page) keys.Key { return keys.Key{PK: "TAGS", SK: keys.SK(p.Tag + "#" + p.ID)} }}}
 	pages := []page{{ID: "1", Tag: "new"}, {ID: "2", Tag: "new"}}
 	for _, prefix := range []keys.SK{"", "PAGE#", "TAG#"} {
@@ -169,7 +158,7 @@ func TestDeleteAllDeletesItemsUnderFormerKeys(t *testing.T) {
 			r := expect.Value(repo.New(tbl, moved))(t)
 			for _, p := range pages {
 				if present {
-					expect.OK(t, r.Create(t.Context(), &p))
+					expect.Value(r.Refresh(t.Context(), pageKey(p)))(t)
 				}
 			}
 			q := table.Query{PK: "SITE", Range: keys.Range{Prefix: prefix}}
@@ -178,10 +167,8 @@ func TestDeleteAllDeletesItemsUnderFormerKeys(t *testing.T) {
 			if n := expect.Value(tbl.Count(t.Context(), q))(t).Items; n > 0 {
 				t.Errorf("prefix %q, present %v: the query still gives %d items", prefix, present, n)
 			}
-			for _, pk := range []keys.PK{"PAGES", "TAGS"} {
-				if n := expect.Value(tbl.Count(t.Context(), table.Query{PK: pk}))(t).Items; n > 0 {
-					t.Errorf("prefix %q, present %v: %d items in %s", prefix, present, n, pk)
-				}
+			if n := expect.Value(tbl.Count(t.Context(), table.Query{PK: "TAGS"}))(t).Items; n > 0 {
+				t.Errorf("prefix %q, present %v: %d items in TAGS", prefix, present, n)
 			}
 		}
 	}

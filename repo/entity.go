@@ -137,15 +137,10 @@ type Entity[T any] struct {
 	// has older images for a day more. AWS: "Change data capture for DynamoDB Streams",
 	// Amazon DynamoDB Developer Guide.
 	OldestShape int
-	// FormerKeys return the keys of the main item in earlier releases. RefreshOps
-	// moves such an item. If the entity is under its present key already, it deletes the
-	// former item if the present one has all that it has.
-	// FormerCopies return the keys of copies in earlier releases. RefreshOps
-	// deletes these copies. Reads do not look under these keys. Delete does, by a
-	// request more for each, and deletes what is the entity's. An entity that is still
-	// under a former key has nothing under its present one, so a Delete of that does
-	// nothing.
-	FormerKeys, FormerCopies []func(T) keys.Key
+	// FormerCopies return the keys of copies in earlier releases, as of a main item that has
+	// moved by copies. RefreshOps deletes these copies. Reads do not look under these keys.
+	// Delete does, by a request more for each, and deletes what is the entity's.
+	FormerCopies []func(T) keys.Key
 }
 
 // Copy is one more item in which an entity is stored.
@@ -198,7 +193,7 @@ func describe[T any](e Entity[T]) description {
 		Type: e.Type, Key: ofPointer(e.Key), Indexes: indexesOf(e.Indexes),
 		Version: e.Version, VersionFromOne: e.VersionFromOne,
 		Upgrades: e.Upgrades, OldestShape: e.OldestShape,
-		FormerKeys: ofPointers(e.FormerKeys), FormerCopies: ofPointers(e.FormerCopies),
+		FormerCopies: ofPointers(e.FormerCopies),
 	}
 	if e.Claims != nil {
 		d.Claims = func(v any) []keys.Key { return e.Claims(*v.(*T)) }
@@ -274,8 +269,8 @@ func (e *description) validate(spec schema.Table) error {
 	e.ttlProblems(p, spec)
 	e.vectorProblems(p, spec, names, known)
 	e.claimProblems(p, spec)
-	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
-		p.add("FormerKeys, FormerCopies: one is nil")
+	if slices.ContainsFunc(e.FormerCopies, func(key keyFunc) bool { return key == nil }) {
+		p.add("FormerCopies: one is nil")
 	}
 	e.deciderProblems(p, spec, names)
 	e.sampleProblems(p, spec, names, known)
@@ -292,8 +287,8 @@ func (e *description) versionProblems(p *problems, spec schema.Table) {
 		if len(e.Copies) > 0 {
 			p.add("Copies: need a Version, or they would drift apart")
 		}
-		if len(e.FormerKeys)+len(e.FormerCopies) > 0 {
-			p.add("FormerKeys, FormerCopies: need a Version")
+		if len(e.FormerCopies) > 0 {
+			p.add("FormerCopies: need a Version")
 		}
 	case spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt():
 		p.add("Version: attribute %q has another use in the schema", e.Version)

@@ -54,13 +54,9 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 			repo.Entity[User]{Type: "USER", Key: key, Version: "entityShapeFrom"},
 			[]string{`Version: attribute "entityShapeFrom" has another use in the schema`},
 		},
-		"former keys without a version": {
-			repo.Entity[User]{Type: "USER", Key: key, FormerKeys: []func(User) keys.Key{key}},
-			[]string{"FormerKeys, FormerCopies: need a Version"},
-		},
 		"former copies without a version": {
 			repo.Entity[User]{Type: "USER", Key: key, FormerCopies: []func(User) keys.Key{key}},
-			[]string{"FormerKeys, FormerCopies: need a Version"},
+			[]string{"FormerCopies: need a Version"},
 		},
 		"upgrades without a change": {
 			repo.Entity[User]{Type: "USER", Key: key, Version: "version", VersionFromOne: true, Upgrades: []repo.Upgrade{

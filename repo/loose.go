@@ -16,7 +16,6 @@ type itemKind int
 const (
 	mainItem itemKind = iota
 	copyItem
-	formerItem
 	formerCopy
 	claimItem
 )
@@ -37,18 +36,15 @@ func (c *core) identify(key keys.Key, attributes table.Item) (*stored, itemKind,
 	if err != nil {
 		return nil, 0, err
 	}
-	here := func(former keyFunc) bool { return former(old.v) == key }
 	switch {
 	case old.keys[0] == key:
 		return old, mainItem, nil
 	case key != (keys.Key{}) && slices.Contains(old.keys[1:], key):
 		return old, copyItem, nil
-	case slices.ContainsFunc(c.entity.FormerKeys, here):
-		return old, formerItem, nil
-	case slices.ContainsFunc(c.entity.FormerCopies, here):
+	case slices.Contains(c.formerCopies(old.v), key):
 		return old, formerCopy, nil
 	}
-	return nil, 0, fmt.Errorf("%w: it gives another key, and neither a copy nor a former key", ErrOrphan)
+	return nil, 0, fmt.Errorf("%w: it gives another key, and no copy has this one, present or former", ErrOrphan)
 }
 
 // found is a stored item, what it is to its entity, and that entity; nil if its main item
@@ -60,8 +56,6 @@ type found struct {
 	of   *snapshot
 	// broken is why the main item is no value.
 	broken error
-	// seen are the items that were read; nil where nothing is stored.
-	seen map[keys.Key]table.Item
 }
 
 // isGiven reports whether the item is one of the copies or claims that its main item has.
@@ -78,59 +72,65 @@ func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found,
 			return nil, err
 		}
 	}
+	f, err := c.look(key, item)
+	if err != nil || f.kind == mainItem {
+		return f, err
+	}
+	for at := f.item.keys[0]; ; {
+		above, err := c.peek(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		at, err = c.lead(f, at, above)
+		switch {
+		case err != nil && f.kind != claimItem:
+			return nil, c.confirm(ctx, key, f.item, err)
+		case err != nil:
+			return nil, err
+		case at == keys.Key{}:
+			return f, nil
+		}
+	}
+}
+
+// look says what an item is to its entity. What is not the main item has the key of that first
+// among its keys: see [core.lead].
+func (c *core) look(key keys.Key, item table.Item) (*found, error) {
 	if c.isClaim(item) {
-		return c.findOwner(ctx, key, item)
+		return &found{item: &stored{item: item, keys: []keys.Key{c.ownerIn(item)}}, key: key, kind: claimItem}, nil
 	}
 	s, kind, err := c.identify(key, item)
 	if err != nil {
 		return nil, err
 	}
-	f := &found{item: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
-	for {
-		need, err := c.lead(f)
-		if err != nil {
-			return nil, c.confirm(ctx, key, s, err)
-		}
-		if need == (keys.Key{}) {
-			return f, nil
-		}
-		if f.seen[need], err = c.peek(ctx, need); err != nil {
-			return nil, err
-		}
+	f := &found{item: s, key: key, kind: kind}
+	if kind == mainItem {
+		f.of = &snapshot{main: s, at: key}
 	}
+	return f, nil
 }
 
-// lead follows an item to the main item of its entity, under its present key or a former
-// one. It returns the key of an item that is to be read first.
-func (c *core) lead(f *found) (need keys.Key, err error) {
-	f.of, f.broken = nil, nil
-	if f.kind == mainItem {
-		f.of = &snapshot{main: f.item, at: f.key}
-		return need, nil
+// lead follows an item to what is stored under a key: nil, or its main item. The item that owns
+// a claim may be a copy by now: then lead returns the key of the main item, to be read next.
+func (c *core) lead(f *found, at keys.Key, above table.Item) (next keys.Key, err error) {
+	if above == nil {
+		return next, nil
 	}
-	for i, key := range slices.Concat(f.item.keys[:1], keysBy(c.entity.FormerKeys, f.item.v)) {
-		if f.kind == formerItem && f.broken != nil || f.of != nil && (f.kind != copyItem || slices.Contains(f.of.main.keys, f.key)) {
-			break
-		}
-		above, read := f.seen[key]
-		switch {
-		case key == f.key && f.kind != formerItem:
-			return need, fmt.Errorf("%w: its key is a former one of the main item, too", ErrOrphan)
-		case !read:
-			return key, nil
-		case above == nil, i > 0 && c.checkType(above) != nil:
-			continue
-		}
-		if err := c.checkType(above); err != nil {
-			return need, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
-		}
-		if main, err := c.storedItem(above); err != nil {
-			f.broken = err
-		} else if f.of == nil || slices.Contains(main.keys, f.key) {
-			f.of = &snapshot{main: main, at: key}
-		}
+	if err := c.checkType(above); err != nil {
+		return next, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
 	}
-	return need, nil
+	owner := f.of
+	f.of = nil
+	main, err := c.storedItem(above)
+	if err != nil {
+		f.broken = err
+		return next, nil
+	}
+	f.of = &snapshot{main: main, at: at}
+	if f.kind == claimItem && owner == nil && main.keys[0] != at {
+		next = main.keys[0]
+	}
+	return next, nil
 }
 
 // planLoose says what becomes of a stored item that is not the main item of its entity.
@@ -138,8 +138,6 @@ func (c *core) lead(f *found) (need keys.Key, err error) {
 //	                    its main item has no such item    there is no main item
 //	copy, claim         remove                            remove
 //	former copy         remove                            ErrOrphan
-//	former main item    remove, if all that it has is     (it is the main item)
-//	                    in the main item; or ErrExists
 func (c *core) planLoose(f *found, doubted doubts) (*plan, error) {
 	p, of := &plan{}, f.of
 	if of == nil {
@@ -151,10 +149,11 @@ func (c *core) planLoose(f *found, doubted doubts) (*plan, error) {
 		away = c.oldClaim(f.key, f.item.keys[0])
 	}
 	switch {
-	case f.broken != nil && (f.kind == copyItem || f.kind == claimItem):
-		return p, nil // its error is the main item's
-	case f.broken != nil:
+	case f.broken != nil && f.kind == formerCopy:
 		return nil, f.broken
+	case f.broken != nil:
+		return p, nil // its error is the main item's
+	//mutants:guard a former copy is deleted only while there is a main item | TestDefaultEngine/Shape/a_main_key ./suites/conformance
 	case of == nil && f.kind == formerCopy:
 		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
 	case of == nil:
@@ -162,26 +161,9 @@ func (c *core) planLoose(f *found, doubted doubts) (*plan, error) {
 		p.steps = []step{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}
 	case f.isGiven():
 		// The plan of the main item is about it.
-	case f.kind == formerItem && !slices.Contains(c.formerKeys(of.main.v), f.key):
-		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)
-	//mutants:guard a former item is deleted only if the present one has all that it has | TestPlansOfAJob
-	case f.kind == formerItem && !c.holds(of.main, f.item):
-		return nil, fmt.Errorf("%w: the item under its present key does not have all that it has", table.ErrExists)
 	default:
 		//mutants:guard a claim is removed while its owner does not claim it, and no later | TestClaims ./suites/schedules | , c.stays(of) =>
 		p.steps = []step{away, c.stays(of)}
 	}
 	return p, nil
-}
-
-// holds reports whether an item has all that another one has, except for keys, version
-// and shape.
-func (c *core) holds(s, other *stored) bool {
-	has := s.raw.Attributes(nil)
-	for name, value := range other.raw.Attributes(nil) {
-		if !c.reserved[name] && !slices.Contains(c.indexKeyNames, name) && !item.EqualUnordered(has[name], value) {
-			return false
-		}
-	}
-	return true
 }

@@ -160,7 +160,7 @@ func (c *core) refused(reason error) []table.Op {
 // DeleteOps returns the ops that remove an entity: one for each item. They
 // expect the version or revision that v was read with, in every item. Do not
 // change other fields of v before: DeleteOps does not find a copy whose key has
-// changed in v. It reads nothing, so what is under former keys stays: see [Repo.Delete].
+// changed in v. It reads nothing, so former copies stay: see [Repo.Delete].
 //
 // If the entity has copies and v has no version, running the ops returns
 // [table.ErrInvalid]: use [Repo.Delete]. For an entity without a Version, the

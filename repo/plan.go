@@ -17,7 +17,7 @@ import (
 //
 //	what is stored                  a value is stored        nothing is          compared exactly
 //	main item                       patch                    remove              patch, if it differs
-//	  its key moves, or is former   remove and create        remove              remove and create
+//	  its key moves                 remove and create        remove              remove and create
 //	copy that was not read          patch, as main says      remove, likewise    read it
 //	copy of main's revision         patch; the attributes    remove              patch, if it differs
 //	                                of others are its own
@@ -27,7 +27,7 @@ import (
 //	copy that does not decode       its error                its error           its error
 //	copy whose key moves            read it; remove and      –                   –
 //	                                create
-//	item under a former key         read it if its key       read it; remove     see planLoose
+//	former copy                     read it if its key       read it; remove     see planLoose
 //	                                changes; remove
 //
 //	claim that stays                nothing                  remove              read it; create it, or
@@ -41,7 +41,7 @@ import (
 // snapshot is what is known of a stored entity.
 type snapshot struct {
 	main *stored // its main item
-	// at is the key of the main item: that of the entity, or a former one.
+	// at is the key that the main item was read under.
 	at keys.Key
 	// seen are the items under other keys that were read; nil where nothing is stored.
 	seen map[keys.Key]table.Item
@@ -236,18 +236,13 @@ func (p *planner) remove() error {
 			return err
 		}
 	}
-	for _, key := range p.formerKeys(p.was.v) { // no guard can tell what is there
-		if err := p.removeUnder(key, p.items[0].Name+" (former key)", true); err != nil {
+	for _, key := range p.formerCopies(p.was.v) { // no guard can tell what is there
+		if err := p.removeUnder(key, p.items[0].Name+" (former copy)", true); err != nil {
 			return err
 		}
 	}
 	for _, key := range p.was.claims {
 		p.removeClaim(key)
-	}
-	for _, key := range keysBy(p.entity.FormerKeys, p.was.v) {
-		if err := p.removeClaimsOf(key); err != nil {
-			return err
-		}
 	}
 	return p.checkExchange()
 }
@@ -264,7 +259,7 @@ func (p *planner) removeUnder(key keys.Key, name string, read bool) error {
 	case !seen && read:
 		p.need = append(p.need, key)
 		return nil
-	//mutants:guard what is under a former key is deleted only if it is the entity's | TestPlans
+	//mutants:guard a former copy is deleted only if it is the entity's | TestPlans
 	case seen && !ours:
 		return err
 	case seen:
@@ -274,13 +269,9 @@ func (p *planner) removeUnder(key keys.Key, name string, read bool) error {
 	return nil
 }
 
-// formerKeys returns the keys that the items of v had in earlier releases.
-func (c *core) formerKeys(v any) []keys.Key {
-	return keysBy(slices.Concat(c.entity.FormerKeys, c.entity.FormerCopies), v)
-}
-
-func keysBy(funcs []keyFunc, v any) (all []keys.Key) {
-	for _, key := range funcs {
+// formerCopies returns the keys that copies of v had in earlier releases.
+func (c *core) formerCopies(v any) (all []keys.Key) {
+	for _, key := range c.entity.FormerCopies {
 		all = append(all, key(v))
 	}
 	return all

@@ -43,8 +43,6 @@ func (v planned) byID() keys.Key { return keys.Key{PK: keys.Prefix("ID").PK(v.ID
 
 func (v planned) byMail() keys.Key { return v.mailUnder("MAIL") }
 
-func (v planned) formerMain() keys.Key { return keys.Key{PK: keys.Prefix("OLD").PK(v.ID), SK: "M"} }
-
 func (v planned) formerMail() keys.Key { return v.mailUnder("OLDMAIL") }
 
 func (v planned) mailUnder(prefix keys.Prefix) keys.Key {
@@ -75,7 +73,6 @@ func plannedCore(tb testing.TB, more ...Upgrade) *core {
 		Copies: []Copy[planned]{{Key: planned.byID}, {Key: planned.byMail, Indexes: Indexes[planned]{
 			"GSI2": func(v planned) keys.Key { return keys.Key{PK: "MAILS", SK: keys.SK(v.ID)} },
 		}}},
-		FormerKeys:   []func(planned) keys.Key{planned.formerMain, planned.byID},
 		FormerCopies: []func(planned) keys.Key{planned.formerMail},
 		Upgrades: append([]Upgrade{
 			Convert("total", "cents", strconv.Atoi),
@@ -210,20 +207,8 @@ func (w *world) fillEntity(id string) {
 	switch w.rnd.IntN(10) {
 	case 0:
 		return
-	case 1:
-		main = v.formerMain()
-	case 2: // both, alike or not
-		of := v
-		if w.one(2) {
-			of.Cents, of.Mail = of.Cents+1, w.pick("m1", "m2", "m3")
-		}
-		held, by := w.stamp(), w.release()
-		w.put(0, v.formerMain(), of, held, by, nil)
-		w.put(2, of.byMail(), of, held, by, nil)
-	case 4: // nothing but copies, and an item of another type
+	case 1: // nothing but copies, and an item of another type
 		w.items[main] = table.Item{"pk": text(string(main.PK)), "sk": text(string(main.SK)), "entityType": text("OTHER")}
-	case 3: // by the id, which is the key of a copy now
-		main = v.byID()
 	}
 	w.put(0, main, v, s, by, unknown)
 	for i := 1; i < 3; i++ {
@@ -239,6 +224,9 @@ func (w *world) fillEntity(id string) {
 		case 2: // stale, and perhaps elsewhere
 			of.Mail = w.pick("m1", "m2", "m3")
 			w.put(i, w.core.items[i].Key(&of), of, w.stamp(), w.release(), own)
+		case 3: // the main item of the release before
+			w.put(i, w.core.items[i].Key(&of), of, s, by, own)
+			w.moveIndexKeys(main, w.core.items[i].Key(&of))
 		default:
 			w.put(i, w.core.items[i].Key(&of), of, s, by, own)
 		}
@@ -254,6 +242,19 @@ func (w *world) fillEntity(id string) {
 			w.items[key]["cents"], w.items[key]["rev"] = text("much"), text("own")
 		} else {
 			w.items[key]["rev"] = shapeOf(7)
+		}
+	}
+}
+
+// moveIndexKeys gives the index keys of a main item to a copy.
+func (w *world) moveIndexKeys(main, to keys.Key) {
+	if w.items[main] == nil || w.items[to] == nil {
+		return
+	}
+	for _, name := range []string{"g1p", "g1s"} {
+		if key, has := w.items[main][name]; has {
+			w.items[to][name] = key
+			delete(w.items[main], name)
 		}
 	}
 }
@@ -350,26 +351,20 @@ func (w *world) decide(s *snapshot, want wish, between func()) (*plan, error) {
 
 // refresh is [core.refreshOps].
 func (w *world) refresh(key keys.Key) (*plan, error) {
-	s, kind, err := w.identify(key, w.items[key])
+	f, err := w.look(key, w.items[key])
 	if err != nil {
 		return nil, err
 	}
-	f := &found{item: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: w.items[key]}}
-	for {
-		need, err := w.lead(f)
-		if err != nil {
+	for at := f.item.keys[0]; f.kind != mainItem && at != (keys.Key{}); {
+		if at, err = w.lead(f, at, w.items[at]); err != nil {
 			return nil, err
 		}
-		if need == (keys.Key{}) {
-			break
-		}
-		f.seen[need] = w.items[need]
 	}
 	if f.of == nil || f.of.at != key {
 		return w.planLoose(f, nil)
 	}
 	f.of.seen = map[keys.Key]table.Item{}
-	return w.decide(f.of, w.asItIs(s), func() {})
+	return w.decide(f.of, w.asItIs(f.item), func() {})
 }
 
 // asItIs is the wish of a refresh.
@@ -406,6 +401,18 @@ func (w *world) check(main keys.Key) error {
 		}
 	}
 	return nil
+}
+
+// holds reports whether an item has all that another one has, except for keys, version and
+// shape.
+func (w *world) holds(s, other *stored) bool {
+	has := s.raw.Attributes(nil)
+	for name, value := range other.raw.Attributes(nil) {
+		if !w.reserved[name] && !slices.Contains(w.indexKeyNames, name) && !item.EqualUnordered(has[name], value) {
+			return false
+		}
+	}
+	return true
 }
 
 func show(attributes table.Item) map[string]string {
@@ -476,7 +483,7 @@ func TestPlansOfRandomStates(t *testing.T) {
 		if err != nil {
 			_, misfit := errors.AsType[*item.Error](err)
 			refused := errors.Is(err, table.ErrExists)
-			for _, key := range slices.Concat(old.keys, w.keysOf(&to), w.formerKeys(&was)) {
+			for _, key := range append(slices.Concat(old.keys, w.keysOf(&to)), was.formerMail()) {
 				is := w.items[key]
 				refused = refused || is != nil && w.checkType(is) == nil &&
 					(w.shapes.of(is) == 9 && errors.Is(err, table.ErrNewerShape) || w.broken[key] && (misfit || errors.Is(err, table.ErrInvalid)))
@@ -486,7 +493,7 @@ func TestPlansOfRandomStates(t *testing.T) {
 			}
 			return
 		}
-		left := slices.Concat(old.keys, w.formerKeys(&was))
+		left := append(slices.Clone(old.keys), was.formerMail())
 		if !removes {
 			to.Rev = was.Rev
 			if was == to && !want(old).exact {
@@ -569,7 +576,7 @@ func TestPlansOfTwoWriters(t *testing.T) {
 }
 
 // A job refreshes each item until nothing changes. Then every entity is whole that was not
-// set aside, and no main item is lost, nor a former one.
+// set aside, and no main item is lost.
 func TestPlansOfAJob(t *testing.T) {
 	t.Parallel()
 	worlds(t, func(w *world, fail func(string, ...any)) {
@@ -606,17 +613,14 @@ func TestPlansOfAJob(t *testing.T) {
 		}
 		for key, is := range before {
 			s, err := w.storedItem(is)
-			if err != nil || w.checkType(is) != nil || s.keys[0] != key && s.v.(*planned).formerMain() != key {
+			if err != nil || w.checkType(is) != nil || s.keys[0] != key {
 				continue
 			}
-			now := w.items[key]
-			if now == nil {
-				now = w.items[s.keys[0]]
-			} else if copied := s.keys[2]; copied != (keys.Key{}) && before[copied] != nil && w.stampOf(before[copied]) == s.stamp && w.items[copied] == nil {
-				fail("the copy of %v is lost: %v", key, show(is))
+			if of, err := w.storedItem(w.items[key]); err != nil || !w.holds(of, s) {
+				fail("%v is lost: %v, now %v", key, show(is), show(w.items[key]))
 			}
-			if of, err := w.storedItem(now); err != nil || !w.holds(of, s) {
-				fail("%v is lost: %v, now %v", key, show(is), show(now))
+			if copied := s.keys[2]; copied != (keys.Key{}) && before[copied] != nil && w.stampOf(before[copied]) == s.stamp && w.items[copied] == nil {
+				fail("the copy of %v is lost: %v", key, show(is))
 			}
 		}
 	})

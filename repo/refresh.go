@@ -47,10 +47,7 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 //   - A copy: there are no ops, since those of its main item are about it, too. If
 //     there is no main item, or if that gives no copy under this key, they delete the
 //     copy.
-//   - An item under one of [Entity].FormerKeys: they move it. If the entity is under
-//     its present key already, and has all that the former item has, they delete that.
-//   - An item under one of [Entity].FormerCopies: they delete it, if there is a main
-//     item.
+//   - A copy under one of [Entity].FormerCopies: they delete it, if there is a main item.
 //
 // A copy of another version than its main item becomes equal to that: what only the copy
 // has goes, except for keys of indexes that the entity does not declare. An item without a
@@ -63,8 +60,7 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 //   - [table.ErrInvalid], if a value in the item is nil.
 //   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrUpgrade].
 //   - [ErrOrphan], if no key of the entity leads to the item.
-//   - [table.ErrExists], if the present key, or that of a copy, is another entity's; or
-//     if a former item has what the present one has not.
+//   - [table.ErrExists], if the key of a copy is another entity's.
 //   - [table.ErrConflict], if the entity changes all the time.
 //   - [table.ErrTooLarge], if T has too many attributes to guard an item that has
 //     no version.
@@ -96,9 +92,7 @@ func (c *core) refreshOps(ctx context.Context, key keys.Key, attributes table.It
 // item is an item as it is stored:
 //   - The main item: RefreshItems returns it as [Repo.RefreshOps] would leave it, and
 //     then all copies, with its version. If it changes, the version is the next one.
-//   - An item under one of [Entity].FormerKeys: the same, under the present key.
-//   - A copy, or an item under one of [Entity].FormerCopies: there are no items. The
-//     main item gives the copies.
+//   - A copy, present or former: there are no items. The main item gives the copies.
 //
 // An item that [Repo.View] has upgraded counts as one of the current shape: the upgrades
 // alone are no change of it.

@@ -22,7 +22,7 @@ import (
 // A program that changes the entity without its version, as [table.Update] does, is not
 // noticed: its change is lost if it is of an attribute that this Update writes.
 //
-// If change gives the entity another main key, Update deletes the item under the former key
+// If change gives the entity another main key, Update deletes the item under the old key
 // and creates one under the new key, in the same transaction. A key that is taken is
 // [table.ErrExists].
 //
@@ -119,12 +119,9 @@ func (c *core) named(op string, key keys.Key, err error) error {
 // accounts for, such as a copy that was left behind, is [ErrOrphan] and stays; an
 // item of another type is [table.ErrWrongType].
 //
-// An entity with a version is read first, and what is under its former keys
-// ([Entity].FormerKeys, FormerCopies), which is deleted with it. If another writer changes
-// the entity in the meantime, Delete starts over, within the budget of [table.Table.Retry].
-//
-// An entity that is not under its present key yet is found by its former key and by the keys of
-// its copies, not by the present one: bring it over first, see [Repo.Refresh].
+// An entity with a version is read first, and what is under the keys of its former copies
+// ([Entity].FormerCopies), which is deleted with it. If another writer changes the entity in
+// the meantime, Delete starts over, within the budget of [table.Table.Retry].
 func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 	return r.core.delete(ctx, key, false)
 }
@@ -135,14 +132,13 @@ func (c *core) delete(ctx context.Context, key keys.Key, orphans bool) error {
 		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
 	}
 	err := c.deleteLoaded(ctx, key)
-	//mutants:guard an entity is deleted by its former key | TestDeleteBeforeTheMove
-	if errors.Is(err, ErrOrphan) && (orphans || len(c.entity.FormerKeys) > 0) {
-		return c.deleteFound(ctx, key, orphans)
+	if orphans && errors.Is(err, ErrOrphan) {
+		return c.deleteFound(ctx, key)
 	}
 	return err
 }
 
-// deleteLoaded deletes the entity that is under its present key.
+// deleteLoaded deletes the entity that a key leads to.
 func (c *core) deleteLoaded(ctx context.Context, key keys.Key) error {
 	return c.write(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		old, err := c.load(ctx, key)

@@ -120,7 +120,7 @@ func (p *planner) withPartitions(d diff) diff {
 // checkMain refuses a value that was made of a copy, which another release has stored without
 // the vector: a write of the value would remove the vector.
 func (c *core) checkMain(v any, key keys.Key) error {
-	if key == c.entity.Key(v) || slices.Contains(keysBy(c.entity.FormerKeys, v), key) {
+	if key == c.entity.Key(v) {
 		return nil
 	}
 	return fmt.Errorf("%w: it is without the vector, so read the entity under its main key", ErrOrphan)

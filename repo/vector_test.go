@@ -34,8 +34,7 @@ type product struct {
 	Rev       string    `dynamodbav:"rev"`
 }
 
-func (p product) key() keys.Key    { return keys.Key{PK: "PRODUCT", SK: keys.SK(p.ID)} }
-func (p product) former() keys.Key { return keys.Key{PK: "OLD", SK: keys.SK(p.ID)} }
+func (p product) key() keys.Key { return keys.Key{PK: "PRODUCT", SK: keys.SK(p.ID)} }
 
 func (p product) byTitle() keys.Key {
 	if p.Title == "" {
@@ -734,4 +733,31 @@ func score(by types.VectorDistanceFunction, a, b []float32) float64 {
 		return math.Sqrt(max(aa-2*dot+bb, 0))
 	}
 	return dot
+}
+
+// A main item that moves by a field takes its vector along, with the partition.
+func TestVectorsMoveWithTheirMainKey(t *testing.T) {
+	t.Parallel()
+	vectors.Needed(t)
+	tbl, r := newProducts(t)
+	type moving struct {
+		product
+		Format int `dynamodbav:"format,omitempty"`
+	}
+	movedKey := keys.Key{PK: "NEW", SK: "1"}
+	moved := newRepo(t, tbl, repo.Entity[moving]{Type: "PRODUCT", Version: "rev", Key: func(m moving) keys.Key {
+		if m.Format == 0 {
+			return m.key()
+		}
+		return keys.Key{PK: "NEW", SK: keys.SK(m.ID)}
+	}})
+	v := product{ID: "1", Tenant: "acme", Embedding: []float32{1, 0}}
+	expect.OK(t, r.Create(t.Context(), &v))
+	expect.Value(moved.Update(t.Context(), v.key(), func(m *moving) error { m.Format = 1; return nil }))(t)
+	matches, _, err := moved.Search(t.Context(), near("acme"))
+	expect.OK(t, err)
+	expect.Equal(t, "matches", len(matches), 1)
+	expect.Equal(t, "key", matches[0].Key, movedKey)
+	expect.Equal(t, "vector", matches[0].Item.Embedding, v.Embedding)
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 1)
 }

@@ -379,9 +379,6 @@ func TestCopiesWithoutTheVectorAreNoEntities(t *testing.T) {
 		}
 		expect.OK(t, tbl.Do(t.Context(), table.Delete(v.byTitle())))
 		expect.Equal(t, "whole", expect.Value(r.Get(t.Context(), v.key()))(t), v)
-		moved := productEntity()
-		moved.Key, moved.FormerKeys = product.former, []func(product) keys.Key{product.key}
-		expect.Equal(t, "under a former key", expect.Value(newRepo(t, tbl, moved).Get(t.Context(), v.key()))(t), v)
 		expect.OK(t, r.Delete(t.Context(), v.key()))
 	}
 }

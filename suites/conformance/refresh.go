@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -94,66 +93,46 @@ func refreshes(t *testing.T, h Harness) {
 	absent(t, tbl, mailKey("ana@x"))
 }
 
+// refreshesFormer moves a main key by copies, over releases, and gives up the former one.
 func refreshesFormer(t *testing.T, h Harness) {
 	ctx := t.Context()
-	next := customerEntity
-	next.Key = func(c customer) keys.Key { return keys.Key{PK: keys.Prefix("CUSTOMER").PK(c.ID), SK: "A"} }
-	next.FormerKeys = []func(customer) keys.Key{func(c customer) keys.Key { return accountKey(c.ID) }}
+	former := func(c customer) keys.Key { return accountKey(c.ID) }
+	present := func(c customer) keys.Key { return keys.Key{PK: keys.Prefix("CUSTOMER").PK(c.ID), SK: "A"} }
+	copied, moved, last := customerEntity, customerEntity, customerEntity
+	copied.Copies = append([]repo.Copy[customer]{{Name: "moved", Key: present}}, customerEntity.Copies...)
+	moved.Key, moved.Copies = present, append([]repo.Copy[customer]{{Name: "by id", Key: former}}, customerEntity.Copies...)
+	last.Key, last.FormerCopies = present, []func(customer) keys.Key{former}
 	tbl := h.newTable(t, appCore())
-	r := newRepo(t, tbl, next)
 	createOld(t, tbl)
+	must(t, tbl.Transact(ctx, expect.Value(newRepo(t, tbl, copied).RefreshOps(ctx, raw(t, tbl, accountKey("u-1"))))(t)...))
+
+	// The index keys move with the main item.
+	r := newRepo(t, tbl, moved)
+	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, raw(t, tbl, present(ana))))(t)...))
+	index := table.Query{Index: "GSI1", PK: customerIndex.Key(ana.ID, "").PK}
+	if found := expect.Value(table.QueryRows[struct{}](ctx, tbl, index, nil))(t).Rows; len(found) != 1 || found[0].Key != present(ana) {
+		t.Errorf("in the index: %v", found)
+	}
+	c := expect.Value(r.Consistent().Get(ctx, present(ana)))(t)
+	for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x")} {
+		equal(t, "copy", expect.Value(r.Consistent().Get(ctx, key))(t), c)
+		equal(t, "ops of a copy", len(expect.Value(r.RefreshOps(ctx, raw(t, tbl, key)))(t)), 0)
+	}
+
+	// The former item is deleted while there is a main item, and no later.
+	r = newRepo(t, tbl, last)
 	left := raw(t, tbl, accountKey("u-1"))
-	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, left))(t)...))
+	ops := expect.Value(r.RefreshOps(ctx, left))(t)
+	must(t, tbl.Transact(ctx, ops...))
 	absent(t, tbl, accountKey("u-1"))
-	c := expect.Value(r.Consistent().Get(ctx, next.Key(ana)))(t)
-	equal(t, "copy", expect.Value(r.Consistent().Get(ctx, mailKey("ana@x")))(t), c)
-
-	// An item that an old program has left is removed, not moved.
+	equal(t, "the main item", expect.Value(r.Consistent().Get(ctx, present(ana)))(t), c)
 	must(t, tbl.Do(ctx, table.Put(accountKey("u-1"), left)))
-	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, left))(t)...))
-	absent(t, tbl, accountKey("u-1"))
-	equal(t, "the new item", expect.Value(r.Consistent().Get(ctx, next.Key(ana)))(t), c)
-}
-
-// refreshesFormerPairs has former items that the present description cannot tell
-// apart, or that are missing their main item. None is deleted.
-func refreshesFormerPairs(t *testing.T, h Harness) {
-	ctx := t.Context()
-	upper := customerEntity
-	upper.FormerKeys = []func(customer) keys.Key{func(c customer) keys.Key { return accountKey(c.ID) }}
-	upper.Key = func(c customer) keys.Key {
-		return keys.Key{PK: keys.Prefix("CUSTOMER").PK(strings.ToUpper(c.ID)), SK: "A"}
+	must(t, tbl.Do(ctx, table.Delete(present(ana))))
+	if tbl.Transact(ctx, ops...) == nil {
+		t.Error("the former item is deleted without a main item")
 	}
-	upper.Copies = nil
-	tbl := h.newTable(t, appCore())
-	r := newRepo(t, tbl, upper)
-	old := customer0Entity
-	old.Copies = nil
-	for _, id := range []string{"ana", "Ana"} {
-		must(t, newRepo(t, tbl, old).Create(ctx, &customer0{ID: id, Email: "x@x", Name: "A B", Months: "1 month"}))
-	}
-	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, raw(t, tbl, accountKey("ana"))))(t)...))
-	wantErr(t, expect.ErrOf(r.RefreshOps(ctx, raw(t, tbl, accountKey("Ana")))), table.ErrExists)
-
-	// The former key is that of a copy now.
-	swapped := customerEntity
-	swapped.Key, swapped.FormerKeys = upper.Key, upper.FormerKeys
-	swapped.Copies = []repo.Copy[customer]{{Key: func(c customer) keys.Key { return accountKey(c.ID) }}}
-	wantErr(t, expect.ErrOf(newRepo(t, tbl, swapped).RefreshOps(ctx, raw(t, tbl, accountKey("Ana")))), repo.ErrOrphan)
-
-	// A copy whose main item is still under its former key.
-	tbl = h.newTable(t, appCore())
-	createOld(t, tbl)
-	swapped.Copies = customerEntity.Copies
-	r = newRepo(t, tbl, swapped)
-	equal(t, "ops of the copy", len(expect.Value(r.RefreshOps(ctx, raw(t, tbl, mailKey("ana@x"))))(t)), 0)
-	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, raw(t, tbl, accountKey("u-1"))))(t)...))
-	equal(t, "copy", expect.Value(r.Consistent().Get(ctx, mailKey("ana@x")))(t).Last, "Lima")
-
-	// A former copy without a main item.
-	swapped.Copies, swapped.FormerCopies = nil, []func(customer) keys.Key{func(c customer) keys.Key { return mailKey(c.Email) }}
-	must(t, tbl.Do(ctx, table.Delete(swapped.Key(ana))))
-	wantErr(t, expect.ErrOf(newRepo(t, tbl, swapped).RefreshOps(ctx, raw(t, tbl, mailKey("ana@x")))), repo.ErrOrphan)
+	wantErr(t, expect.ErrOf(r.RefreshOps(ctx, left)), repo.ErrOrphan)
+	equal(t, "the former item", diffItems(left, raw(t, tbl, accountKey("u-1"))), "")
 }
 
 func refreshesUnversioned(t *testing.T, h Harness) {

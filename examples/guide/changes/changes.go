@@ -3,6 +3,7 @@
 package changes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -219,6 +220,29 @@ var (
 		FormerCopies: []func(Order1) keys.Key{func(o Order1) keys.Key { return Key(o.ID) }},
 	}
 )
+
+// Order2 has a field for the format of its main key.
+type Order2 struct {
+	Order1
+	Format int `dynamodbav:"format,omitempty"`
+}
+
+// movedByField is the release whose orders move one by one.
+var movedByField = repo.Entity[Order2]{
+	Type: "ORDER", Version: "revision",
+	Key: func(o Order2) keys.Key {
+		if o.Format == 1 {
+			return CustomerKey(o.Order1)
+		}
+		return Key(o.ID)
+	},
+}
+
+// move moves an order to the new key. One that has moved is table.ErrNotFound.
+func move(ctx context.Context, orders *repo.Repo[Order2], id string) error {
+	_, err := orders.Update(ctx, Key(id), func(o *Order2) error { o.Format = 1; return nil })
+	return err
+}
 
 // withoutStatus has left the index: its keys are removed.
 var withoutStatus = repo.Entity[Order1]{

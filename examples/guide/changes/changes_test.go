@@ -227,6 +227,28 @@ func TestKeyChanged(t *testing.T) {
 	check.Equal(t, "orders of c-0", len(check.Must(last.Query(ctx, table.Query{PK: "USER#c-0"}))(t).Items), 3)
 }
 
+func TestKeyChangedByAField(t *testing.T) {
+	t.Parallel()
+	tbl, old := open(t, Schema)
+	orders := release(t, tbl, movedByField)
+	for i := range 10 {
+		o := check.Must(orders.Get(t.Context(), Key(id(i))))(t)
+		check.OK(t, move(t.Context(), orders, id(i)))
+		if err := move(t.Context(), orders, id(i)); !errors.Is(err, table.ErrNotFound) {
+			t.Errorf("order %d has moved: %v", i, err)
+		}
+		moved := check.Must(orders.Get(t.Context(), CustomerKey(o.Order1)))(t)
+		check.Equal(t, "order", moved.ID+" "+moved.Status, o.ID+" "+o.Status)
+		// A release that does not know the field does not change it.
+		_, err := old.Update(t.Context(), CustomerKey(o.Order1), func(o *Order1) error { o.Status = "paid"; return nil })
+		if !errors.Is(err, repo.ErrOrphan) {
+			t.Errorf("the first release, of order %d: %v", i, err)
+		}
+	}
+	check.Equal(t, "changed", backfilled(t, tbl, orders).Changed, 0)
+	check.Equal(t, "orders of c-0", len(check.Must(orders.Query(t.Context(), table.Query{PK: "USER#c-0"}))(t).Items), 4)
+}
+
 func TestIndexDropped(t *testing.T) {
 	t.Parallel()
 	tbl, _ := open(t, WithIndex)
