@@ -228,6 +228,29 @@ func TestAPermanentRefusalIsNoConflict(t *testing.T) {
 	expect.Equal(t, "requests", len(faults.Requests())-sent, 2)
 }
 
+// Whether a main item that does not decode still has its former copy is not known. A former
+// main item may be all that is left of the entity, so it stays, and the error says why.
+func TestFormerCopyOfABrokenMainItem(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	last := personEntity()
+	last.Copies, last.FormerCopies = nil, []func(person) keys.Key{func(p person) keys.Key { return emailKey(p.Email) }}
+	r, p := newRepo(t, tbl, last), person{ID: "1", Email: "ana@x"}
+	expect.OK(t, newRepo(t, tbl, personEntity()).Create(t.Context(), &p))
+	expect.OK(t, tbl.Do(t.Context(), table.Patch(personKey(p.ID), table.Item{"name": &types.AttributeValueMemberL{}})))
+	copied := storedItem(t, tbl, emailKey(p.Email))
+	for op, err := range map[string]error{
+		"Refresh":    expect.ErrOf(r.Refresh(t.Context(), emailKey(p.Email))),
+		"RefreshOps": expect.ErrOf(r.RefreshOps(t.Context(), copied)),
+		"DeleteAll":  expect.ErrOf(r.DeleteAll(t.Context(), table.Query{PK: emailKey(p.Email).PK}, nil)),
+	} {
+		if misfit, _ := errors.AsType[*item.Error](err); misfit == nil {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 2)
+}
+
 // No item can be under the key that a copy would have, so there is no copy.
 func TestEntitiesWhoseCopyCannotBeStored(t *testing.T) {
 	t.Parallel()
