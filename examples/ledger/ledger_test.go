@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,6 +74,7 @@ func TestMove(t *testing.T) {
 // caller is not told otherwise.
 func TestMoveUnderFaults(t *testing.T) {
 	t.Parallel()
+	const attempts = 4 // of the SDK's client
 	for name, tt := range map[string]struct {
 		faults   []tabletest.Fault
 		want     error
@@ -87,11 +89,11 @@ func TestMoveUnderFaults(t *testing.T) {
 			nil, 70, 30,
 		},
 		"every response is lost": {
-			[]tabletest.Fault{tabletest.DropResponse(), tabletest.DropResponse(), tabletest.DropResponse()},
+			slices.Repeat([]tabletest.Fault{tabletest.DropResponse()}, attempts),
 			table.ErrOutcomeUnknown, 70, 30,
 		},
 		"no request arrives": {
-			[]tabletest.Fault{tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest()},
+			slices.Repeat([]tabletest.Fault{tabletest.DropRequest()}, attempts),
 			table.ErrOutcomeUnknown, 100, 0,
 		},
 	} {

@@ -1,7 +1,10 @@
 package migrate_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/singletable/singletable/backfill"
@@ -22,10 +25,12 @@ func TestABackfillGoesOnWhereItWasInterrupted(t *testing.T) {
 	check.Is(t, err, migrate.ErrPhase) // writers do not write twice yet
 
 	f.advance(t, migrate.Dual)
+	f.old.Always("Scan", ofSegment0)
 	p, err := f.Posts.Backfill(t.Context(), func(kind string, _ backfill.Progress) error {
 		check.Equal(t, "kind", kind, "posts")
 		return errKilled
 	})
+	f.old.Always("Scan", nil)
 	check.Is(t, err, errKilled)
 	if p.SegmentsDone < 1 || p.SegmentsDone == p.Segments {
 		t.Errorf("when it was interrupted: %v", p)
@@ -48,6 +53,21 @@ func TestABackfillGoesOnWhereItWasInterrupted(t *testing.T) {
 	check.Equal(t, "again", again, p)
 	check.Equal(t, "scans of one that is done", len(f.old.Requests("Scan")), requests)
 	f.clean(t, 60)
+}
+
+// ofSegment0 lets the scan of one segment come to its end, and those of the others wait until
+// they are given up.
+func ofSegment0(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if !bytes.Contains(body, []byte(`"Segment":0`)) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return next.RoundTrip(r)
 }
 
 func TestTheSingleTableIsNeverScanned(t *testing.T) {

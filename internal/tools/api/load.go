@@ -51,7 +51,7 @@ type repository struct {
 // load lists and compiles the packages. The module in the current directory is the
 // library.
 func load(ctx context.Context) (*repository, error) {
-	paths := []string{"./...", module + "table/telemetry/oteltable/...", module + "cmd/...", module + "examples/...", module + "suites/schedules"}
+	paths := []string{"./...", module + "table/telemetry/oteltable/...", module + "cmd/...", module + "examples/...", module + "suites/schedules/..."}
 	packages, err := goList(ctx, paths...)
 	if err != nil {
 		return nil, err
