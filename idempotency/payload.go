@@ -37,8 +37,9 @@ func Text[S ~string | ~[]byte](text S) Payload {
 
 // JSON returns the payload of a Go value, which is compared by what encoding/json writes
 // of it. That leaves out unexported fields, fields with the tag `json:"-"`, and those that
-// omitempty and omitzero leave out: payloads that differ only there are equal. Bytes and a
-// [json.RawMessage] are [Text]. JSON of nil or of a nil pointer is the zero Payload.
+// omitempty and omitzero leave out: payloads that differ only there are equal. A []byte and
+// a [json.RawMessage] are [Text]; other named types of bytes are not. JSON of nil or of a nil
+// pointer is the zero Payload.
 //
 // [Do] and [Exec] return [ErrInvalidRequest] for a value whose JSON hides more:
 //
@@ -47,7 +48,9 @@ func Text[S ~string | ~[]byte](text S) Payload {
 //   - a struct of which nothing is written, such as a reader: read it, and give its bytes
 //   - a struct that has the MarshalJSON or MarshalText of an embedded type, such as
 //     [time.Time], and other fields: make that a field with a name
-func JSON(v any) Payload {
+//   - a struct with two fields of one JSON name, at any depth of embedding, since at most one
+//     is written: give them other names, or leave one out with the tag `json:"-"`
+func JSON(v any) (payload Payload) {
 	switch text := v.(type) {
 	case []byte:
 		return Text(text)
@@ -58,6 +61,13 @@ func JSON(v any) Payload {
 	if !given.IsValid() || given.Kind() == reflect.Pointer && given.IsNil() {
 		return Payload{}
 	}
+	defer func() {
+		// The methods of an embedded pointer or interface are called even if it is nil.
+		if recover() != nil {
+			payload = Payload{err: fmt.Errorf("Payload: package json panics over a %T, as it does if an embedded "+
+				"pointer or interface with MarshalJSON or MarshalText is nil; make that a field with a name", v)}
+		}
+	}()
 	text, err := json.Marshal(v) // which finds cycles, so it goes first
 	if err != nil {
 		return Payload{err: noJSON(err)}
@@ -94,13 +104,14 @@ type inspector struct {
 func (x *inspector) inspect(v reflect.Value, path string) error {
 	switch m := marshaler(v).(type) {
 	case json.Marshaler:
+		if err := checkPromoted(v.Type(), path, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("MarshalJSON") }); err != nil {
+			return err
+		}
 		text, err := m.MarshalJSON()
 		x.ordered = x.ordered || err == nil && ambiguous(numbered(text))
-		return checkPromoted(v.Type(), path, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("MarshalJSON") })
+		return nil
 	case encoding.TextMarshaler:
-		text, _ := m.MarshalText() // which has succeeded already
-		err := checkPromoted(v.Type(), path, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("MarshalText") })
-		return cmp.Or(checkText(string(text), path), err)
+		return inspectText(m, v.Type(), path)
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -118,7 +129,7 @@ func (x *inspector) inspect(v reflect.Value, path string) error {
 		}
 	case reflect.Map:
 		for entries := v.MapRange(); entries.Next(); {
-			err := cmp.Or(x.inspect(entries.Key(), path+" (a map's key)"), x.inspect(entries.Value(), path+"[]"))
+			err := cmp.Or(inspectKey(entries.Key(), path+" (a map's key)"), x.inspect(entries.Value(), path+"[]"))
 			if err != nil {
 				return err
 			}
@@ -129,24 +140,43 @@ func (x *inspector) inspect(v reflect.Value, path string) error {
 	return nil
 }
 
+// inspectText checks a value that writes itself as text.
+func inspectText(m encoding.TextMarshaler, t reflect.Type, path string) error {
+	if err := checkPromoted(t, path, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("MarshalText") }); err != nil {
+		return err
+	}
+	text, _ := m.MarshalText() // which has succeeded already
+	return checkText(string(text), path)
+}
+
+// inspectKey checks a key of a map. Package json writes the text of a string, or that of its
+// MarshalText.
+func inspectKey(v reflect.Value, path string) error {
+	if v.Kind() == reflect.String {
+		return checkText(v.String(), path)
+	}
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if m, is := marshaler(v).(encoding.TextMarshaler); is {
+		return inspectText(m, v.Type(), path)
+	}
+	return nil
+}
+
 func (x *inspector) inspectFields(v reflect.Value, path string) error {
-	written := v.Type().Size() == 0
-	for _, f := range reflect.VisibleFields(v.Type()) { // with those of embedded structs
-		if f.Anonymous && f.Type.Kind() == reflect.Pointer || !f.IsExported() || f.Tag.Get("json") == "-" {
-			continue
+	fields, err := writtenFields(v.Type(), path)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		field, err := v.FieldByIndexErr(f.index)
+		if err != nil || f.omitZero && isZero(field) {
+			continue // behind an embedded pointer that is nil, or left out
 		}
-		written = true
-		field, err := v.FieldByIndexErr(f.Index)
-		if err != nil {
-			continue // behind an embedded pointer that is nil
-		}
-		if err := x.inspect(field, path+"."+f.Name); err != nil {
+		if err := x.inspect(field, path+"."+f.goName); err != nil {
 			return err
 		}
-	}
-	if !written {
-		return fmt.Errorf("%s: package json writes nothing of a %v; read a reader and give its bytes, "+
-			"or leave the field out with the tag `json:\"-\"`", path, v.Type())
 	}
 	return nil
 }
@@ -170,7 +200,7 @@ func marshaler(v reflect.Value) any {
 // checkPromoted refuses a struct that writes itself by the method of an embedded type.
 func checkPromoted(t reflect.Type, path string, method func(reflect.Type) (reflect.Method, bool)) error {
 	//mutants:guard a payload has no fields that an embedded type leaves out | TestIncomparablePayloads
-	if embedded, hides := item.Promoted(t, method, "json"); hides {
+	if embedded, hides := item.Promoted(t, method, leftOut); hides {
 		return fmt.Errorf("%s: %v has the JSON of its embedded %v, which leaves its other fields out; "+
 			"make that a field with a name", path, t, embedded)
 	}

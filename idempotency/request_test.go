@@ -121,6 +121,16 @@ func (c code) MarshalText() ([]byte, error) {
 	return []byte(c.text), nil
 }
 
+// codeName writes itself as text, but not as the key of a map.
+type codeName string
+
+func (codeName) MarshalText() ([]byte, error) { return nil, nil }
+
+// twoForms writes itself as JSON, and as text as the key of a map.
+type twoForms struct{ code }
+
+func (twoForms) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
+
 // letter and letterPointer write themselves as text, so that package json does not
 // take a slice of them for bytes.
 type letter byte
@@ -130,6 +140,12 @@ func (l letter) MarshalText() ([]byte, error) { return []byte{byte(l)}, nil }
 type letterPointer byte
 
 func (l *letterPointer) MarshalText() ([]byte, error) { return []byte{byte(*l)}, nil }
+
+// panics is zero by a method of its own.
+type panics struct{ one func() }
+
+func (panics) IsZero() bool                   { return true }
+func (p panics) MarshalText() ([]byte, error) { p.one(); return nil, nil }
 
 var errRefused = errors.New("secret")
 
@@ -156,25 +172,27 @@ func TestIncomparablePayloads(t *testing.T) {
 		payload any
 		where   string // in the message
 	}{
-		"no JSON":                   {make(chan int), "Payload"},
-		"not a number":              {math.NaN(), "Payload"},
-		"a text":                    {secret, "Payload"},
-		"a text behind pointers":    {new(any(new(secret))), "Payload"},
-		"a text in a list":          {[]any{1, []string{"x", secret}}, "Payload[][]"},
-		"a text in a map":           {map[string]any{"secret": secret}, "Payload[]"},
-		"a key of a map":            {map[string]any{"a": map[string]int{secret: 1}}, "Payload[]"},
-		"a field":                   {struct{ Order struct{ Note string } }{struct{ Note string }{secret}}, "Payload.Order.Note"},
-		"an embedded field":         {struct{ base }{base{ID: secret}}, "Payload.ID"},
-		"a marshaler's text":        {[]code{{secret}}, "Payload[]"},
-		"bytes that are text":       {[]letter{'x', 0xff}, "Payload[]"},
-		"bytes of a pointer's text": {[]letterPointer{'x', 0xff}, "Payload[]"},
-		"a marshaler's text as key": {map[code]int{{secret}: 1}, "Payload"},
-		"a marshaler that fails":    {code{"refused"}, "idempotency_test.code"},
-		"an invalid json.Number":    {json.Number("secret"), "Payload"},
-		"a reader":                  {strings.NewReader("secret"), "Payload: package json writes nothing of a strings.Reader"},
-		"a reader of nothing":       {&bytes.Buffer{}, "Payload: package json writes nothing of a bytes.Buffer"},
-		"a reader's value":          {struct{ Body bytes.Buffer }{}, "Payload.Body"},
-		"a reader in a field":       {struct{ Body io.Reader }{strings.NewReader("secret")}, "Payload.Body"},
+		"no JSON":                            {make(chan int), "Payload"},
+		"not a number":                       {math.NaN(), "Payload"},
+		"a text":                             {secret, "Payload"},
+		"a text behind pointers":             {new(any(new(secret))), "Payload"},
+		"a text in a list":                   {[]any{1, []string{"x", secret}}, "Payload[][]"},
+		"a text in a map":                    {map[string]any{"secret": secret}, "Payload[]"},
+		"a key of a map":                     {map[string]any{"a": map[string]int{secret: 1}}, "Payload[]"},
+		"a field":                            {struct{ Order struct{ Note string } }{struct{ Note string }{secret}}, "Payload.Order.Note"},
+		"an embedded field":                  {struct{ base }{base{ID: secret}}, "Payload.ID"},
+		"a marshaler's text":                 {[]code{{secret}}, "Payload[]"},
+		"bytes that are text":                {[]letter{'x', 0xff}, "Payload[]"},
+		"bytes of a pointer's text":          {[]letterPointer{'x', 0xff}, "Payload[]"},
+		"a marshaler's text as key":          {map[code]int{{secret}: 1}, "Payload"},
+		"a string with a marshaler as key":   {map[codeName]int{secret: 1}, "Payload"},
+		"a marshaler's text and JSON as key": {map[twoForms]int{{code{secret}}: 1}, "Payload"},
+		"a marshaler that fails":             {code{"refused"}, "idempotency_test.code"},
+		"an invalid json.Number":             {json.Number("secret"), "Payload"},
+		"a reader":                           {strings.NewReader("secret"), "Payload: package json writes nothing of a strings.Reader"},
+		"a reader of nothing":                {&bytes.Buffer{}, "Payload: package json writes nothing of a bytes.Buffer"},
+		"a reader's value":                   {struct{ Body bytes.Buffer }{}, "Payload.Body"},
+		"a reader in a field":                {struct{ Body io.Reader }{strings.NewReader("secret")}, "Payload.Body"},
 		"an embedded time": {struct {
 			time.Time
 			Amount int
@@ -188,6 +206,50 @@ func TestIncomparablePayloads(t *testing.T) {
 			*code
 			Amount int
 		}{&code{}, 5}, "Payload"},
+		"an embedded time that is nil": {struct {
+			*time.Time
+			Amount int
+		}{nil, 1}, "Payload: package json panics over a struct { *time.Time; Amount int }"},
+		"an embedded marshaler that is nil": {[]any{struct {
+			json.Marshaler
+			Amount int
+		}{nil, 2}}, "Payload: package json panics over a []interface {}"},
+		"an embedded time beside a field named -": {struct {
+			time.Time
+			Amount int `json:"-,"`
+		}{time.Unix(0, 0), 5}, "Payload"},
+		"an embedded time with a name": {struct {
+			*Due  `json:"a"`
+			*Late `json:"b"`
+			X     int
+		}{&Due{}, &Late{}, 1}, "Payload.Due: idempotency_test.Due has the JSON"},
+		"an embedded type with a name": {struct {
+			base `json:"a"`
+		}{base{secret}}, "Payload.base.ID"},
+		"embedded fields of one name": {struct {
+			base
+			*audit
+		}{}, "Payload: the fields ID and ID of struct { idempotency_test.base; *idempotency_test.audit }"},
+		"a field with the name of an invalid tag": {struct {
+			A int `json:"\""`
+			B int `json:"A"`
+		}{}, "Payload: the fields A and B of"},
+		"a field that another one's tag hides": {struct {
+			ID    string
+			Other string `json:"ID"`
+		}{}, "Payload: the fields ID and Other of"},
+		"an embedded field of an outer one's name": {map[string]any{"secret": struct {
+			base
+			ID string
+		}{}}, "Payload[]: the fields ID and ID of"},
+		"a type that embeds itself": {&Ring{}, "Payload: idempotency_test.Ring is embedded in itself"},
+		"an embedded type that is left out": {struct {
+			base `json:"-"`
+		}{}, "Payload: package json writes nothing of a"},
+		"an embedded reader": {struct {
+			*bytes.Buffer
+			N int
+		}{}, "Payload.Buffer: package json writes nothing of a bytes.Buffer"},
 		"unexported fields":     {struct{ id string }{"secret"}, "Payload"},
 		"an unexported type":    {struct{ error }{errRefused}, "Payload"},
 		"an error":              {[]error{errRefused}, "Payload[]"},
@@ -218,6 +280,12 @@ type due struct {
 	Amount int
 }
 
+// Due and Late are due with names that package json writes.
+type (
+	Due  due
+	Late due
+)
+
 type Ring struct {
 	*Ring
 	N int
@@ -228,7 +296,8 @@ func TestPayloadsWithIgnoredFields(t *testing.T) {
 	t.Parallel()
 	type body struct {
 		base
-		*audit
+		*owner
+		audit `json:"-"`
 		N     int       `json:"n"`
 		At    time.Time `json:"at"`
 		Until time.Time `json:"until,omitzero"`
@@ -244,17 +313,13 @@ func TestPayloadsWithIgnoredFields(t *testing.T) {
 	}
 	at := time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC)
 	one, two := body{N: 1, At: at, cache: "x", Trace: make(chan int)}, body{N: 1, At: at, cache: "y"}
-	expect.Equal(t, "fingerprint", fingerprintOf(t, &one), fingerprintOf(t, []byte(`{"n":1,"at":"2024-01-15T10:05:00Z"}`)))
+	expect.Equal(t, "fingerprint", fingerprintOf(t, &one), fingerprintOf(t, []byte(`{"ID":"","n":1,"at":"2024-01-15T10:05:00Z"}`)))
 	expect.Equal(t, "fingerprint", fingerprintOf(t, &two), fingerprintOf(t, &one))
 	expect.Equal(t, "fingerprint", fingerprintOf(t, owned{at, 1}), fingerprintOf(t, owned{at, 2}))
 	two.N++
 	if fingerprintOf(t, &two) == fingerprintOf(t, &one) {
 		t.Error("different payloads have one fingerprint")
 	}
-	// A type that embeds itself has its own fields only.
-	own := &Ring{N: 1}
-	own.Ring = own
-	expect.Equal(t, "fingerprint", fingerprintOf(t, own), fingerprintOf(t, Ring{N: 1}))
 	_ = &one.lock
 }
 
@@ -321,10 +386,16 @@ func TestFingerprint(t *testing.T) {
 		{[]byte(`{"A":"x","b":1}`)},
 		{[]byte(`{"a":"x"}`)},
 		{[]byte(`{"N":1}`), &struct{ N big.Int }{*big.NewInt(1)}},
-		{[]byte(`{"ID":"x"}`), struct {
-			ID    string
-			Other string `json:"ID"`
-		}{Other: "x"}},
+		{[]byte(`{"Name":"x","-":1}`), struct {
+			audit `json:"-"`
+			*owner
+			N int `json:"-,"`
+			T struct {
+				json.Marshaler
+				Amount int
+			} `json:",omitzero"`
+			P panics `json:",omitzero"`
+		}{audit: audit{ID: "\xff"}, owner: &owner{"x"}, N: 1, P: panics{func() { panic("called") }}}},
 		{[]byte(`[1,2]`), []int{1, 2}},
 		{[]byte(`[2,1]`)},
 		{[]byte(`[[1],2]`)},

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -230,7 +229,7 @@ func calls(t, interfaceType reflect.Type, addressable bool) bool {
 // lookMarshaled looks at a type with its own MarshalDynamoDBAttributeValue; alone if it
 // has no UnmarshalDynamoDBAttributeValue.
 func (w *tripper) lookMarshaled(path string, t reflect.Type, alone bool) {
-	if embedded, hides := Promoted(t, marshalMethod, tagKey); hides {
+	if embedded, hides := Promoted(t, marshalMethod, leftOut); hides {
 		w.refuse(path, "%v has the MarshalDynamoDBAttributeValue of its embedded %v, which leaves its other fields out; make that a field with a name", t, embedded)
 		return
 	}
@@ -266,10 +265,10 @@ func takes(t reflect.Type) bool {
 }
 
 // Promoted returns the embedded field whose method a struct has, if the struct has other
-// fields: the method knows nothing of them. A field does not count if a tag leaves it out,
-// with the name "-". method looks a method up by a constant name, or the linker would keep
-// all methods of the program.
-func Promoted(t reflect.Type, method func(reflect.Type) (reflect.Method, bool), tag string) (embedded reflect.Type, hides bool) {
+// fields: the method knows nothing of them. A field does not count if leftOut says so of its
+// tag. method looks a method up by a constant name, or the linker would keep all methods of
+// the program.
+func Promoted(t reflect.Type, method func(reflect.Type) (reflect.Method, bool), leftOut func(reflect.StructTag) bool) (embedded reflect.Type, hides bool) {
 	has := func(t reflect.Type) (reflect.Method, bool) {
 		if own, ok := method(t); ok {
 			return own, true
@@ -290,15 +289,20 @@ func Promoted(t reflect.Type, method func(reflect.Type) (reflect.Method, bool), 
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get(tag), ",")
 		switch _, marshals := has(f.Type); {
 		case f.Anonymous && marshals:
 			embedded = f.Type
-		case name != "-" && (f.IsExported() || f.Anonymous) && f.Type.Size() > 0:
+		case !leftOut(f.Tag) && (f.IsExported() || f.Anonymous) && f.Type.Size() > 0:
 			hides = true
 		}
 	}
 	return embedded, hides && embedded != nil
+}
+
+// leftOut reports whether attributevalue leaves a field out.
+func leftOut(tag reflect.StructTag) bool {
+	name, _ := parseTag(tag)
+	return name == "-"
 }
 
 func marshalMethod(t reflect.Type) (reflect.Method, bool) {
