@@ -129,7 +129,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 	if c.record, err = s.newRecord(r, c.mark, print); err != nil {
 		return c.fail(err)
 	}
-	if c.result, err = c.plan.fill(c.record, s.schema); err != nil {
+	if c.result, err = c.plan.fill(c.record, s.table, s.schema); err != nil {
 		return c.fail(err)
 	}
 	return c.submit(ctx)

@@ -3,6 +3,7 @@ package idempotency
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -14,11 +15,14 @@ import (
 )
 
 // Plan holds the ops and the result of a request. [Snapshot] and [Reference] make
-// one; the choice between them is how the result is kept.
+// one; the choice between them is how the result is kept. The zero Plan is
+// [table.ErrInvalid].
 type Plan[R any] struct {
 	ops       []table.Op
 	result    R
 	reference *keys.Key
+	// made means that Snapshot or Reference has made the plan.
+	made bool
 	// none means that there is no result.
 	none bool
 	// extra holds what With was given.
@@ -51,13 +55,19 @@ const maxOps = 99
 //
 // AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
-	return Plan[R]{ops: ops, result: result}
+	return Plan[R]{ops: ops, result: result, made: true}
 }
 
 // Reference plans ops, up to 99, and a result that is an item of the table. The
 // record keeps the item's key. A repeated request gets the item as it is by
-// then, and [ErrResultGone] if it was deleted. The result of the first request is refused,
-// and brought into the form of a repeated one, as by [Snapshot].
+// then, and [ErrResultGone] if it was deleted. A result is refused as by [Snapshot], and so is
+// an R that the item does not decode into, such as a number.
+//
+// The first request gets what a repeated one reads of the item that a Put or Create writes,
+// with its key attributes, type and version, and not the result. Of an Update, the plan does
+// not tell the item: the first request gets the result, which is no nil then, with the key
+// attributes of the item. Give it what the item has after the Update, also its type
+// attribute, or the two differ.
 //
 // The item is read as the table that was given to [New] reads. For an entity of package
 // repo that has upgrades, make a store of its View: other tables do not upgrade what an
@@ -67,7 +77,7 @@ func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 // [table.ErrInvalid]: an item that the transaction does not write may never
 // have existed. For an item that the plan only reads, use [Snapshot].
 func Reference[R any](result R, key keys.Key, ops ...table.Op) Plan[R] {
-	return Plan[R]{ops: ops, result: result, reference: &key}
+	return Plan[R]{ops: ops, result: result, reference: &key, made: true}
 }
 
 // With returns the plan with attributes to keep in the record, such as txId and
@@ -96,7 +106,7 @@ var ownNames = []string{createdAt, fingerprint, attemptMark, resultValue, result
 
 // fill adds what the plan keeps to a record, and returns the result as a repeated
 // request gets it.
-func (p Plan[R]) fill(record table.Item, spec schema.Table) (R, error) {
+func (p Plan[R]) fill(record table.Item, t *table.Table, spec schema.Table) (R, error) {
 	var none R
 	if err := p.fillExtra(record, spec); err != nil {
 		return none, fmt.Errorf("%w: With: %w", errInvalidPlan, err)
@@ -104,18 +114,12 @@ func (p Plan[R]) fill(record table.Item, spec schema.Table) (R, error) {
 	if p.none {
 		return none, nil
 	}
+	if !p.made {
+		return none, fmt.Errorf("%w: it is the zero Plan; make one with Snapshot or Reference", errInvalidPlan)
+	}
 	value, err := encode(p.result)
 	if err != nil {
 		return none, fmt.Errorf("%w: the result cannot be stored: %w", errInvalidPlan, err)
-	}
-	if p.reference == nil {
-		record[resultValue] = value
-	} else {
-		if err := p.checkReference(); err != nil {
-			return none, fmt.Errorf("%w: Reference: %w", errInvalidPlan, err)
-		}
-		record[resultPK] = &types.AttributeValueMemberS{Value: string(p.reference.PK)}
-		record[resultSK] = &types.AttributeValueMemberS{Value: string(p.reference.SK)}
 	}
 	result, err := decode[R](value)
 	if err != nil {
@@ -127,6 +131,19 @@ func (p Plan[R]) fill(record table.Item, spec schema.Table) (R, error) {
 				"give the field a type, or store a string", errInvalidPlan, path)
 		}
 	}
+	if p.reference == nil {
+		record[resultValue] = value
+		return result, nil
+	}
+	attributes, err := p.referred(value, t, spec)
+	if err != nil {
+		return none, fmt.Errorf("%w: Reference: %w", errInvalidPlan, err)
+	}
+	if result, err = decode[R](attributes); err != nil {
+		return none, fmt.Errorf("%w: Reference: the item does not read as a %T; use Snapshot: %w", errInvalidPlan, result, err)
+	}
+	record[resultPK] = &types.AttributeValueMemberS{Value: string(p.reference.PK)}
+	record[resultSK] = &types.AttributeValueMemberS{Value: string(p.reference.SK)}
 	return result, nil
 }
 
@@ -161,21 +178,38 @@ func (p Plan[R]) fillExtra(record table.Item, spec schema.Table) error {
 	return nil
 }
 
-// checkReference reports why the item referred to may not exist.
-func (p Plan[R]) checkReference() error {
+// referred returns the item that a repeated request reads, as far as the plan tells: what a
+// Put or Create writes, else the result, which is given, with its key.
+func (p Plan[R]) referred(given types.AttributeValue, t *table.Table, spec schema.Table) (types.AttributeValue, error) {
 	if err := p.reference.Validate(); err != nil {
-		return err
+		return nil, err
 	}
+	result, is := given.(*types.AttributeValueMemberM)
+	var known map[string]types.AttributeValue
+	written := false
 	for _, op := range p.ops {
 		if op.Key() != *p.reference {
 			continue
 		}
 		switch op.Verb() {
-		case "Put", "Create", "Update":
-			return nil
+		case "Put", "Create":
+			known, written = t.Written(op).Item, true // nil if the transaction will be refused
+		case "Update":
+			written = true
 		}
 	}
-	return errors.New("no Put, Create or Update of the plan writes the item")
+	switch {
+	case !written:
+		return nil, errors.New("no Put, Create or Update of the plan writes the item")
+	case known != nil:
+		return &types.AttributeValueMemberM{Value: known}, nil
+	case !is || result.Value == nil:
+		return nil, fmt.Errorf("the result, a %T, is no struct or map with values, and a repeated request reads an item; use Snapshot", p.result)
+	}
+	known = maps.Clone(result.Value)
+	known[spec.PK] = &types.AttributeValueMemberS{Value: string(p.reference.PK)}
+	known[spec.SK] = &types.AttributeValueMemberS{Value: string(p.reference.SK)}
+	return &types.AttributeValueMemberM{Value: known}, nil
 }
 
 // itemOf makes an attribute of an item, which attributevalue does not know.

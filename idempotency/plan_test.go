@@ -13,12 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -84,6 +87,7 @@ func TestInvalidPlans(t *testing.T) {
 			idempotency.Reference[any](nil, orderKey("x"), table.Check(orderKey("x"), expression.Name("pk").AttributeExists())),
 			table.ErrInvalid,
 		},
+		"the zero plan":        {idempotency.Plan[any]{}, table.ErrInvalid},
 		"the op of the record": {idempotency.Snapshot[any](nil, table.Delete(recordKey("k"))), table.ErrInvalid},
 		"the zero op":          {idempotency.Snapshot[any](nil, table.Op{}), table.ErrInvalid},
 		"as many ops as a transaction has": {
@@ -183,6 +187,63 @@ func TestFirstResultIsThatOfARepeatedRequest(t *testing.T) {
 	}
 }
 
+// The first request gets what is stored with a result in its item, as a repeated one does.
+func TestFirstResultIsTheItemOfAReference(t *testing.T) {
+	t.Parallel()
+	type keyed struct {
+		PK   string `dynamodbav:"pk,omitempty"`
+		Type string `dynamodbav:"entityType,omitempty"`
+		Text string
+		Rev  string `dynamodbav:",omitempty"`
+	}
+	s := newShop(t)
+	type memo struct{ ID, Text, Rev string }
+	memos := expect.Value(repo.New(s.table, repo.Entity[memo]{Type: "MEMO", Version: "Rev", Key: func(m memo) keys.Key { return orderKey(m.ID) }}))(t)
+	m := memo{ID: "memo", Text: "x"}
+	created := memos.CreateOps(&m)
+	update := table.Update(orderKey("update"), expression.Set(expression.Name("Text"), expression.Value("x")))
+	for name, op := range map[string]table.Op{
+		"memo":   created[0],
+		"put":    table.Put(orderKey("put"), map[string]any{"Text": "x", "entityType": "NOTE", "Set": []int{1}, "n": 1e2}),
+		"update": update,
+	} {
+		if name != "update" {
+			sameAsRepeated[any](t, s, name, op, nil)
+			sameAsRepeated(t, s, name, op, (*keyed)(nil))
+			sameAsRepeated(t, s, name, op, keyed{Text: "another"})
+		}
+		sameAsRepeated(t, s, name, op, keyed{Text: "x"})
+		sameAsRepeated(t, s, name, op, table.Item{"Text": str("x")})
+		sameAsRepeated(t, s, name, op, map[string]any{"Text": "x"})
+		sameAsRepeated[any](t, s, name, op, &keyed{Text: "x"})
+	}
+}
+
+// sameAsRepeated checks that a repeated request gets the result of the first.
+func sameAsRepeated[R any](t *testing.T, s *shop, name string, op table.Op, result R) {
+	t.Helper()
+	key := fmt.Sprintf("%s %T %+v", name, result, result)
+	expect.OK(t, s.table.Do(t.Context(), table.Delete(orderKey(name))))
+	var values []string
+	for range 2 {
+		got := expect.Value(idempotency.Do(t.Context(), s.store, request(key), planned(func() (idempotency.Plan[R], error) {
+			return idempotency.Reference(result, orderKey(name), op), nil
+		})))(t)
+		values = append(values, itemText(t, got.Value))
+	}
+	expect.Equal(t, key, values[0], values[1])
+}
+
+// itemText returns a result as the JSON of its item.
+func itemText(t *testing.T, v any) string {
+	t.Helper()
+	attributes, is := v.(table.Item)
+	if !is {
+		attributes = expect.Value(attributevalue.MarshalMap(v))(t)
+	}
+	return string(item.JSON(attributes))
+}
+
 // A replay could not return the result of the first request.
 func TestResultsThatCannotBeReplayed(t *testing.T) {
 	t.Parallel()
@@ -199,6 +260,18 @@ func TestResultsThatCannotBeReplayed(t *testing.T) {
 	refused[any](t, s, "result", *big.NewInt(1))
 	refused[any](t, s, "result.x[0].N", map[string]any{"x": []any{struct{ N *big.Int }{}}})
 	refused(t, s, "result", oneWay{})
+	// What no item is read as.
+	update := table.Update(orderKey("o"), expression.Set(expression.Name("a"), expression.Value(1)))
+	for _, op := range []table.Op{update, table.Put(orderKey("o"), nil)} {
+		refusedReference(t, s, op, 3)
+		refusedReference(t, s, op, []int{3})
+		refusedReference(t, s, op, "secret")
+	}
+	refusedReference(t, s, update, (*order)(nil))
+	refusedReference[any](t, s, update, nil)
+	refusedReference[any](t, s, update, 3)
+	refusedReference(t, s, update, map[string]string(nil))
+	refusedReference(t, s, update, table.Item(nil))
 	// Numbers that a float64 does not hold, in interfaces.
 	refused[any](t, s, "result", int64(above))
 	refused[any](t, s, "result", uint64(math.MaxUint64))
@@ -235,6 +308,20 @@ func refused[R any](t *testing.T, s *shop, where string, v R) {
 		})
 		expect.Equal(t, "requests", n, 0)
 	}
+}
+
+// refusedReference checks that a result is refused as that of a reference.
+func refusedReference[R any](t *testing.T, s *shop, op table.Op, v R) {
+	t.Helper()
+	expect.Equal(t, "requests", s.sent(func() {
+		_, err := idempotency.Do(t.Context(), s.store, request("k"), planned(func() (idempotency.Plan[R], error) {
+			return idempotency.Reference(v, orderKey("o"), op), nil
+		}))
+		wantErr(t, err, table.ErrInvalid)
+		if err != nil && (!strings.Contains(err.Error(), "use Snapshot") || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%T: error %v", v, err)
+		}
+	}), 0)
 }
 
 type failing struct{}

@@ -61,6 +61,19 @@ func (t *Table) setItem(w *write) (err error) {
 	return err
 }
 
+// Written returns the item that a Put or Create stores, and none of another op. It is for
+// package idempotency alone.
+func (t *Table) Written(op Op) item.Made {
+	if op.verb != verbPut && op.verb != verbCreate {
+		return item.Made{}
+	}
+	w := write{op: &op}
+	if err := t.setItem(&w); err != nil {
+		return item.Made{Err: err}
+	}
+	return item.Made{Item: w.item}
+}
+
 // checkAttributes returns the size of an item, and why DynamoDB would refuse to store it
 // under a key that is right.
 func (t *Table) checkAttributes(item Item) (size int, err error) {
