@@ -50,7 +50,7 @@ func Text[S ~string | ~[]byte](text S) Payload {
 //     [time.Time], and other fields: make that a field with a name
 //   - a struct with two fields of one JSON name, at any depth of embedding, since at most one
 //     is written: give them other names, or leave one out with the tag `json:"-"`
-func JSON(v any) (payload Payload) {
+func JSON(v any) Payload {
 	switch text := v.(type) {
 	case []byte:
 		return Text(text)
@@ -61,19 +61,24 @@ func JSON(v any) (payload Payload) {
 	if !given.IsValid() || given.Kind() == reflect.Pointer && given.IsNil() {
 		return Payload{}
 	}
+	return written(given)
+}
+
+// written returns the payload of a value that is not nil.
+func written(v reflect.Value) (payload Payload) {
 	defer func() {
 		// The methods of an embedded pointer or interface are called even if it is nil.
 		if recover() != nil {
 			payload = Payload{err: fmt.Errorf("Payload: package json panics over a %T, as it does if an embedded "+
-				"pointer or interface with MarshalJSON or MarshalText is nil; make that a field with a name", v)}
+				"pointer or interface with MarshalJSON or MarshalText is nil; make that a field with a name", v.Interface())}
 		}
 	}()
-	text, err := json.Marshal(v) // which finds cycles, so it goes first
+	text, err := json.Marshal(v.Interface()) // which finds cycles, so it goes first
 	if err != nil {
 		return Payload{err: noJSON(err)}
 	}
 	var x inspector
-	if err := x.inspect(given, "Payload"); err != nil {
+	if err := x.inspect(v, "Payload"); err != nil {
 		return Payload{err: err}
 	}
 	return Payload{print: fingerprintOf(text, x.ordered)}
