@@ -216,7 +216,7 @@ func TestIncomparablePayloads(t *testing.T) {
 		}{nil, 2}}, "Payload: package json panics over a []interface {}"},
 		"an embedded time beside a field named -": {struct {
 			time.Time
-			Amount int `json:"-,"`
+			Amount int `json:"-,"` //nolint:staticcheck // it is what is tested
 		}{time.Unix(0, 0), 5}, "Payload"},
 		"an embedded time with a name": {struct {
 			*Due  `json:"a"`
@@ -231,7 +231,7 @@ func TestIncomparablePayloads(t *testing.T) {
 			*audit
 		}{}, "Payload: the fields ID and ID of struct { idempotency_test.base; *idempotency_test.audit }"},
 		"a field with the name of an invalid tag": {struct {
-			A int `json:"\""`
+			A int `json:"\""` //nolint:staticcheck // it is what is tested
 			B int `json:"A"`
 		}{}, "Payload: the fields A and B of"},
 		"a field that another one's tag hides": {struct {
@@ -389,7 +389,7 @@ func TestFingerprint(t *testing.T) {
 		{[]byte(`{"Name":"x","-":1}`), struct {
 			audit `json:"-"`
 			*owner
-			N int `json:"-,"`
+			N int `json:"-,"` //nolint:staticcheck // it is what is tested
 			T struct {
 				json.Marshaler
 				Amount int
