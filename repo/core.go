@@ -119,10 +119,8 @@ func (c *core) setIndexes(spec schema.Table) {
 	}
 	c.vectors = c.entity.vectorsOf(spec)
 	for _, x := range spec.Vectors {
-		for _, a := range append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...) {
-			if a.Name != "" {
-				c.indexParts = append(c.indexParts, a.Name)
-			}
+		for _, a := range vectorParts(x) {
+			c.indexParts = append(c.indexParts, a.Name)
 		}
 	}
 	c.indexAttributes = c.entity.indexAttributes(spec)

@@ -77,8 +77,8 @@ type Entity[T any] struct {
 	// A change takes an op for each key that comes or goes. With the entity and its copies they
 	// are 100 items at most. If the entity has an expiry, its claims have the same one. A key
 	// that is there twice is claimed once, and the zero key not at all. A key does not go from
-	// an item to the claims, or back, in one write. Claims need a Version, and no index with a
-	// key attribute named ownerPK or ownerSK. [Repo.GetByClaim] finds an entity by a claim.
+	// an item to the claims, or back, in one write. Claims need a Version, and a schema
+	// that has no attribute named ownerPK or ownerSK. [Repo.GetByClaim] finds an entity by a claim.
 	//
 	// All programs that write an entity must have the same Claims. One with others, or with
 	// none, leaves behind what it does not know: keys that are claimed by nobody after it has
@@ -302,11 +302,16 @@ func (e *description) versionProblems(p *problems, spec schema.Table) {
 	}
 }
 
-// attributesOf returns the attributes that have a use in a schema, except for its vector indexes.
+// attributesOf returns the attributes that have a use in a schema.
 func attributesOf(spec schema.Table) []string {
 	all := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
 	for _, x := range spec.Indexes {
 		for _, a := range slices.Concat(x.Keys()) {
+			all = append(all, a.Name)
+		}
+	}
+	for _, x := range spec.Vectors {
+		for _, a := range vectorParts(x) {
 			all = append(all, a.Name)
 		}
 	}

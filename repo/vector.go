@@ -18,6 +18,13 @@ import (
 // and one without it less than the entity. So an entity with a vector has no copies. Those
 // that other releases have stored are without it, and no entity is made of them.
 
+// vectorParts returns the attributes of a vector index: the vector, what divides the index, if
+// anything does, and what filters it.
+func vectorParts(x schema.VectorIndex) []schema.Attribute {
+	parts := append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...)
+	return slices.DeleteFunc(parts, func(a schema.Attribute) bool { return a.Name == "" })
+}
+
 // vectorsOf returns the vector indexes of a schema that an entity is in.
 func (e *description) vectorsOf(spec schema.Table) (all []schema.VectorIndex) {
 	fields, known := item.Attributes(e.typ)

@@ -446,6 +446,27 @@ func entityProblems[T any](t *testing.T, spec schema.Table) []string {
 	return invalid.Problems
 }
 
+// A stored attribute of a vector index would be read into a field whose name differs in case
+// only, and the next write would store it under that name, out of the index.
+func TestFieldsAreSpelledAsVectorIndexesAre(t *testing.T) {
+	t.Parallel()
+	for attribute, problems := range map[string][]string{
+		"embedding": entityProblems[struct{ Embedding []float32 }](t, similar()),
+		"tenant": entityProblems[struct {
+			Other string `dynamodbav:"TENANT"`
+		}](t, similar()),
+		"category": entityProblems[struct{ Category string }](t, similar()),
+	} {
+		if len(problems) != 1 || !strings.Contains(problems[0], fmt.Sprintf("differs from attribute %q of the schema", attribute)) {
+			t.Errorf("%s: %q", attribute, problems)
+		}
+	}
+	expect.Equal(t, "both", entityProblems[struct {
+		Category string `dynamodbav:"category"`
+		Other    string `dynamodbav:"Category"`
+	}](t, similar()), nil)
+}
+
 func TestVectorsOfEntitiesAreValidated(t *testing.T) {
 	t.Parallel()
 	const at = `vector index "similar": `
