@@ -102,9 +102,9 @@ func (r *Repo[T]) Type() string {
 //
 //	page, err := table.QueryPage[Summary](ctx, r.View().Project("id", "title"), q)
 //
-// Into T, or a pointer to it, a projection, an index that does not project all attributes,
-// and a search are [table.ErrInvalid], and nothing is sent: a write of such a value would
-// remove what was not read. Nothing tells what a [table.Item] was read of, so do not
+// Into T, a pointer to it, a struct that embeds it, or an interface if T is a map, such reads
+// are [table.ErrInvalid], and nothing is sent: a projection, an index that does not project all
+// attributes, and a search. A write of such a value would remove what was not read. Nothing tells what a [table.Item] was read of, so do not
 // decode a part of an item into T.
 func (r *Repo[T]) View() *table.Table { return r.core.reads }
 

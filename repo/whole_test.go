@@ -179,6 +179,63 @@ func TestEntitiesAreNotReadInPart(t *testing.T) {
 		testNotInPart(t, loose{"id": "1", "title": "one", "text": "long", "listPK": "SHEETS", "listSK": "1"})
 	})
 	t.Run("marshaler", func(t *testing.T) { t.Parallel(); testNotInPart(t, sealed{oneSheet}) })
+	t.Run("what holds one", func(t *testing.T) {
+		t.Parallel()
+		testHoldersNotInPart(t)
+	})
+}
+
+// Types of which a read gives an entity's own type.
+type (
+	Sheet     sheet // attributevalue sets exported pointers only
+	bySheet   struct{ Sheet }
+	byPointer struct{ *Sheet }
+	deeper    struct {
+		byPointer
+		More string `dynamodbav:"more"`
+	}
+	hidden   struct{ sheet }
+	bySealed struct {
+		sealed `dynamodbav:"any"`
+	}
+)
+
+func testHoldersNotInPart(t *testing.T) {
+	t.Helper()
+	tbl := tabletest.New(t, sheetSpec, nil)
+	of := repo.Entity[Sheet]{Type: "SHEET", Key: func(Sheet) keys.Key { return sheetKey }}
+	r := newRepo(t, tbl, of)
+	expect.OK(t, r.Create(t.Context(), new(Sheet(oneSheet))))
+	refused := func(view *table.Table, read func(context.Context, *table.Table, table.Query) error) {
+		t.Helper()
+		requests := 0
+		ctx := table.WithObserver(t.Context(), func(context.Context, table.Event) { requests++ })
+		err := read(ctx, view, table.Query{PK: sheetKey.PK, Project: []string{"id"}})
+		if !errors.Is(err, table.ErrInvalid) || requests > 0 {
+			t.Errorf("%v after %d requests", err, requests)
+		}
+	}
+	refused(r.View(), pageOf[bySheet])
+	refused(r.View(), pageOf[*byPointer])
+	refused(r.View(), pageOf[deeper])
+	refused(newRepo(t, tbl, repo.Entity[sheet]{Type: "SHEET", Key: func(sheet) keys.Key { return sheetKey }}).View(), pageOf[hidden])
+	refused(newRepo(t, tbl, repo.Entity[sealed]{Type: "SHEET", Key: func(sealed) keys.Key { return sheetKey }}).View(), pageOf[bySealed])
+	maps := newRepo(t, tbl, repo.Entity[loose]{Type: "SHEET", Key: func(loose) keys.Key { return sheetKey }})
+	refused(maps.View(), pageOf[any])
+	refused(maps.View(), pageOf[*any])
+	// These are read, since they hold no Sheet.
+	type line struct {
+		byPointer `dynamodbav:"-"`
+		ID        string `dynamodbav:"id"`
+	}
+	expect.Equal(t, "another type", expect.Value(table.Get[line](t.Context(), r.View().Project("id"), sheetKey))(t).ID, "1")
+	id := expect.Value(table.Get[any](t.Context(), r.View().Project("id"), sheetKey))(t).(map[string]any)["id"]
+	expect.Equal(t, "a map of a struct", id, any("1"))
+}
+
+func pageOf[V any](ctx context.Context, view *table.Table, q table.Query) error {
+	_, err := table.QueryPage[V](ctx, view, q)
+	return err
 }
 
 func testNotInPart[T any](t *testing.T, v T) {
@@ -366,6 +423,14 @@ func TestCopiesWithoutTheVectorAreNoEntities(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, read, err)
 			}
 		}
+		type holder struct{ product }
+		expect.Err(t, expect.ErrOf(table.Get[holder](t.Context(), r.View(), v.byTitle())), repo.ErrOrphan)
+		expect.Equal(t, "whole in another type", expect.Value(table.Get[holder](t.Context(), r.View(), v.key()))(t).product, v)
+		inMap := newRepo(t, tbl, repo.Entity[loose]{Type: "PRODUCT", Version: "rev", Key: func(of loose) keys.Key {
+			return product{ID: fmt.Sprint(of["id"])}.key()
+		}})
+		expect.Err(t, expect.ErrOf(table.Get[any](t.Context(), inMap.View(), v.byTitle())), repo.ErrOrphan)
+		expect.OK(t, expect.ErrOf(table.Get[any](t.Context(), inMap.View(), v.key())))
 		type titles struct {
 			Title string `dynamodbav:"title"`
 		}

@@ -106,25 +106,17 @@ func (s *items) of(t *Table) *items {
 }
 
 // setShare sets how much is read of each item. It refuses to read less than all of an
-// entity into its own Go type: a write of such a value would remove what was not read.
+// entity into its own Go type, or one that holds it: a write of such a value would remove what
+// was not read.
 func (s *items) setShare(share share) error {
 	for i := range s.t.views {
 		//mutants:guard nothing less than an entity is read into its type | TestEntitiesAreNotReadInPart ./repo
-		if v := &s.t.views[i]; share.less != "" && s.areWhole(v) {
+		if v := &s.t.views[i]; share.less != "" && v.IsWhole(s.values.Type().Elem()) {
 			return invalid(share.less, "gives less than all of a %q, and a write of that would remove the rest; read it by package table into another Go type", v.Type)
 		}
 	}
 	s.share = share
 	return nil
-}
-
-// areWhole reports whether the values are of the Go type of whole entities, or point to one.
-func (s *items) areWhole(view *item.View) bool {
-	of := s.values.Type().Elem()
-	for of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	return view.Whole == of
 }
 
 // in sets what is read: the table, or an index of it. Then items have positions.
@@ -337,14 +329,14 @@ func (s *items) finish(value reflect.Value, refusal error, view *item.View) erro
 	default:
 		refusal = s.remake(value, view, shape)
 	}
-	if refusal == nil && view.Check != nil && s.areWhole(view) {
-		for value.Kind() == reflect.Pointer {
-			value = value.Elem()
-		}
-		key := s.keyUnder(s.t.schema.PK, s.t.schema.SK)
-		refusal = view.Check(value.Addr().Interface(), string(key.PK), string(key.SK))
+	if refusal != nil || view.Check == nil {
+		return refusal
 	}
-	return refusal
+	if whole := view.WholeIn(value); whole.IsValid() {
+		key := s.keyUnder(s.t.schema.PK, s.t.schema.SK)
+		return view.Check(whole.Addr().Interface(), string(key.PK), string(key.SK))
+	}
+	return nil
 }
 
 // shape returns the number of the item's shape.

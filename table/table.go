@@ -205,7 +205,7 @@ func (t *Table) Consistent() *Table {
 //
 // Read less than all of an item into a type of its own: a [Put] of such a value removes the
 // attributes that were not read. The View of a repo.Repo refuses to read it into the
-// entity's type.
+// entity's type, and into a type that embeds that.
 //
 // Seen: nubo-db/dynamodb-conformance, query/consumedCapacity.test.ts.
 func (t *Table) Project(attributes ...string) *Table {

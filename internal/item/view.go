@@ -2,6 +2,7 @@ package item
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -26,9 +27,91 @@ type View struct {
 	// misread them. With a projection, items are read as a whole and cut afterwards.
 	Attributes []string
 	// Whole is the Go type of whole entities. A read that gives less than all of an item is
-	// not read into it. Nil means any type may be less.
+	// not read into it: see [View.IsWhole]. Nil means any type may be less.
 	Whole reflect.Type
-	// Check is given a pointer to each value of the type Whole, and the key of its item. Its
-	// error says why that is less than the entity. Nil means that no item is.
+	// Check is given a pointer to each value of the type Whole, and the key of its item: see
+	// [View.WholeIn]. Its error says why that is less than the entity. Nil means that no item is.
 	Check func(v any, pk, sk string) error
+}
+
+// IsWhole reports whether an item that is read into a value of type t is read into one of the
+// type Whole: into t itself, into what t embeds, or into an interface, in which an item is a
+// map. A write can be given each of them.
+func (v *View) IsWhole(t reflect.Type) bool {
+	_, is := v.within(t)
+	return is
+}
+
+// WholeIn returns the value of the type Whole that an item was read into, with value. It is not
+// valid if there is none. That of an interface is a copy.
+func (v *View) WholeIn(value reflect.Value) (whole reflect.Value) {
+	for value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	index, is := v.within(value.Type())
+	switch {
+	case !is:
+		return whole
+	case value.Kind() == reflect.Interface:
+		if read := value.Elem(); read.IsValid() && read.CanConvert(v.Whole) {
+			whole = reflect.New(v.Whole).Elem()
+			whole.Set(read.Convert(v.Whole))
+		}
+		return whole
+	case len(index) == 0:
+		return value
+	}
+	at, err := value.FieldByIndexErr(index)
+	if err != nil {
+		return whole // below a nil pointer
+	}
+	if at.Type() != v.Whole { // a pointer to one
+		if at = at.Elem(); !at.IsValid() {
+			return whole
+		}
+	}
+	return reflect.NewAt(v.Whole, at.Addr().UnsafePointer()).Elem() // it may be in an unexported field
+}
+
+// within returns the index of the field of t that is read as a Whole; none if t is.
+func (v *View) within(t reflect.Type) (index []int, is bool) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case v.Whole == nil:
+		return nil, false
+	case t == v.Whole, t.Kind() == reflect.Interface && v.Whole.Kind() == reflect.Map:
+		return nil, true
+	}
+	return embeds(t, v.Whole, nil)
+}
+
+// embeds returns the index of the field by which a struct type embeds another type, at any
+// depth, so that an item is read into both. Those above it end the search in types that embed
+// themselves.
+func embeds(t, other reflect.Type, above []reflect.Type) (index []int, is bool) {
+	if t.Kind() != reflect.Struct || slices.Contains(above, t) {
+		return nil, false
+	}
+	above = append(above, t)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		e := f.Type
+		if e.Kind() == reflect.Pointer {
+			e = e.Elem()
+		}
+		name, _ := parseTag(f.Tag)
+		// The method of an embedded type reads the whole item, whatever the tag says.
+		if !f.Anonymous || (name != "" || e.Kind() != reflect.Struct) && !implements(e, unmarshalerType) {
+			continue
+		}
+		if e == other {
+			return []int{i}, true
+		}
+		if deeper, is := embeds(e, other, above); is {
+			return append([]int{i}, deeper...), true
+		}
+	}
+	return nil, false
 }
