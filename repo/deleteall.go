@@ -63,7 +63,8 @@ const deletesAtOnce = 8
 // Errors: those of [Repo.Query] and of [Repo.Delete], also for a cursor in Query.After;
 // [ErrOrphan] for an item to which no key of its entity leads; [table.ErrWrongType] for
 // one of another type, or without a type. Such items stay: delete them by their keys. The Deleted
-// is that of the work done until then. The index need not project all attributes, and
+// is that of the work done until then. The index must hold the type attribute, or the call is
+// [table.ErrInvalid] and nothing is sent; of an entity without Upgrades it need hold no other.
 // Query.Project has no meaning.
 //
 // AWS: "Change data capture for DynamoDB Streams", "Using Global Secondary Indexes in

@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
@@ -192,6 +195,34 @@ func TestDeleteAllOfAnIndex(t *testing.T) {
 			expect.Equal(t, "items in a request", strings.Contains(string(q.Body), `"Limit":100`), true)
 		}
 	}
+}
+
+// An index that does not hold the type attribute does not tell what is to be deleted, so nothing
+// is sent. It needs no other attribute.
+func TestReadsOfAnIndexWithoutTheType(t *testing.T) {
+	t.Parallel()
+	keysOnly := types.ProjectionTypeKeysOnly
+	spec := schema.Table{Indexes: []schema.Index{
+		{Name: "keys", PK: "tagPK", SK: "tagSK", Projection: keysOnly},
+		{Name: "type", PK: "tagPK", SK: "tagSK", Projection: types.ProjectionTypeInclude, Include: []string{"entityType"}},
+		{Name: "local", SK: "tagSK", Local: true, Projection: keysOnly},
+	}}
+	tbl := tabletest.New(t, spec, nil)
+	e := pageEntity()
+	e.Copies, e.Indexes = nil, repo.Indexes[page]{"keys": tagKey}
+	r := newRepo(t, tbl, e)
+	expect.OK(t, r.Create(t.Context(), &page{ID: "1", Tag: "new"}))
+	requests := 0
+	ctx := table.WithObserver(t.Context(), func(context.Context, table.Event) { requests++ })
+	for _, index := range []string{"keys", "local"} {
+		q := table.Query{Index: index, PK: "SITE"}
+		expect.Err(t, expect.ErrOf(r.DeleteAll(ctx, q, nil)), table.ErrInvalid)
+		expect.Err(t, expect.ErrOf(table.Collect(r.All(ctx, q))), table.ErrInvalid)
+		expect.Err(t, expect.ErrOf(table.QueryRows[struct{}](ctx, r.View(), q, nil)), table.ErrInvalid)
+		expect.Err(t, expect.ErrOf(table.ScanPage[struct{}](ctx, r.View(), table.Scan{Index: index})), table.ErrInvalid)
+	}
+	expect.Equal(t, "requests", requests, 0)
+	expect.Equal(t, "deleted", expect.Value(r.DeleteAll(ctx, table.Query{Index: "type", PK: "SITE"}, nil))(t).Items, 1)
 }
 
 // Limit and MaxUnits hold beyond a page of 100 items, and to the unit.

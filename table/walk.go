@@ -147,8 +147,14 @@ func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 	return p, err
 }
 
-// reads sets what items reads.
+// reads sets what items reads. It refuses an index in which items are of no type, where they
+// are to be of one.
 func (r *reader) reads(items *items) error {
+	// A local index fetches from the table what it is asked for.
+	if t := r.t.schema.Type; r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
+		return invalid("Index", "%q does not hold the type attribute %q, by which a read of %q tells what it finds; include it in the index, or read by another one",
+			r.Index, t, r.t.ofType)
+	}
 	items.of(r.t).in(r.Index)
 	items.queried = r.scan == nil
 	return items.setShare(r.share)
