@@ -114,7 +114,7 @@ func (r *watchedRetryer) GetRetryToken(ctx context.Context, cause error) (func(e
 // response asks for.
 func (r *watchedRetryer) RetryDelay(attempt int, cause error) (time.Duration, error) {
 	delay, err := r.RetryerV2.RetryDelay(attempt, cause)
-	return max(min(delay, time.Until(r.attempts.until)-response.RetryAfter(cause)), 0), err
+	return r.attempts.cut(delay, response.RetryAfter(cause)), err
 }
 
 // plainRetryer makes a RetryerV2 of a Retryer as the SDK itself does.

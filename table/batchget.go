@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -132,7 +133,9 @@ func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, items *items) 
 // were not processed.
 func (b *budget) unprocessed(ctx context.Context, asked, left int) error {
 	if b.fail(left < asked) {
-		return b.wait(ctx)
+		if err := b.wait(ctx); !errors.Is(err, errLate) {
+			return err
+		}
 	}
 	return fmt.Errorf("%w: left unprocessed %d times", ErrThrottled, b.failures())
 }

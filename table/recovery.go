@@ -31,7 +31,7 @@ const (
 func (r *recovery) again(b *budget) bool { return !r.late && b.inTime() }
 
 // wait waits before the next attempt, twice as long each time. It returns an error if
-// the context ends.
+// the context or the time ends.
 func (r *recovery) wait(ctx context.Context, b *budget) error {
 	if r.first.IsZero() {
 		r.first, r.delay = time.Now(), firstRecoveryDelay
@@ -41,5 +41,5 @@ func (r *recovery) wait(ctx context.Context, b *budget) error {
 		delay, r.late = max(left, 0)+rand.N(firstRecoveryDelay)+1, true
 	}
 	r.delay *= 2
-	return pause(ctx, b.cut(delay))
+	return b.pause(ctx, delay)
 }

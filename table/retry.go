@@ -135,27 +135,43 @@ const (
 	maxDelay   = 1 * time.Second
 )
 
-// wait waits before the next retry. It returns an error if the context ends.
+// wait waits before the next retry. It returns an error if the context or the time ends.
 func (b *budget) wait(ctx context.Context) error {
 	span := min(firstDelay<<min(max(b.failures()-1, 0), 10), maxDelay)
-	return pause(ctx, b.cut(rand.N(span)+1))
+	return b.pause(ctx, rand.N(span)+1)
 }
 
-// pause waits. It returns an error if the context ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
+// errLate means that a wait took longer than it was to, as on a busy machine, so that no retry
+// may begin any more.
+var errLate = errors.New("no time is left for a retry")
+
+// pause waits for a delay, or less if less time is left. It returns an error if the context or
+// the time ends.
+func (b *budget) pause(ctx context.Context, delay time.Duration) error {
+	timer := time.NewTimer(b.cut(delay, 0))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ended(ctx)
 	case <-timer.C:
-		return nil
 	}
+	if !b.inTime() {
+		return errLate
+	}
+	return nil
 }
 
-// cut shortens a delay to what is left of the time.
-func (b *budget) cut(delay time.Duration) time.Duration {
-	return max(min(delay, time.Until(b.until)), 0)
+// cut returns a delay that, with a fixed one after it, ends within the time: a random one if
+// there is less time left, since at its very end no retry begins.
+func (b *budget) cut(delay, fixed time.Duration) time.Duration {
+	switch left := time.Until(b.until) - fixed; {
+	case delay < left:
+		return delay
+	case left > 0:
+		return rand.N(left)
+	default:
+		return 0
+	}
 }
 
 // ended returns nil while the context lives, then its error and its cause.

@@ -333,24 +333,34 @@ func slow(d time.Duration, fault tabletest.Fault) tabletest.Fault {
 	}
 }
 
-// TestMaxElapsed shows that no retry begins after it.
+// TestMaxElapsed shows that no retry begins after it, nor at its very end.
 func TestMaxElapsed(t *testing.T) {
 	t.Parallel()
+	const elapsed = 1500 * time.Millisecond
 	for name, fault := range map[string]tabletest.Fault{
 		"by the SDK":    tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
+		"throttled":     tabletest.Throttle(),
 		"by the table":  tabletest.CancelTransaction("TransactionConflict"),
+		"one write":     tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected."),
+		"in progress":   tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),
 		"of some kinds": unprocessed(func(n int) int { return n }),
 	} {
-		outage(t, slow(time.Second, fault), &table.Options{MaxElapsed: 1500 * time.Millisecond}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
-			for call, run := range everyCall(tbl) {
-				before, start := len(faults.Requests()), time.Now()
-				_ = run(t.Context())
-				n, took := len(faults.Requests())-before, time.Since(start)
-				if n > 2+1 || took > 3500*time.Millisecond { // the third may begin at the very end
-					t.Errorf("%s, %s: %d requests in %v", name, call, n, took)
-				}
+		for _, takes := range []time.Duration{0, time.Second} {
+			var start, last time.Time
+			noted := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				last = time.Now()
+				return slow(takes, fault)(r, next)
 			}
-		})
+			outage(t, noted, &table.Options{MaxElapsed: elapsed, MaxAttempts: 1000}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+				for call, run := range everyCall(tbl) {
+					start = time.Now()
+					_ = run(t.Context())
+					if began := last.Sub(start); began >= elapsed {
+						t.Errorf("%s, %s: the last retry began after %v", name, call, began)
+					}
+				}
+			})
+		}
 	}
 }
 
