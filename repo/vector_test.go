@@ -316,6 +316,9 @@ func TestSearchesOfCopiesAndOfLess(t *testing.T) {
 		_, stats, err = table.SearchVectors[product](ctx, r.View(), s)
 		expect.Err(t, err, table.ErrInvalid)
 		expect.Equal(t, "requests", stats.Requests, 0)
+		if !strings.Contains(err.Error(), "invalid search: Index: ") || !strings.Contains(err.Error(), "Repo.Search") {
+			t.Errorf("a search says %v", err)
+		}
 	}
 	_, _, err = r.Consistent().Search(ctx, near("acme"))
 	expect.Err(t, err, table.ErrInvalid)

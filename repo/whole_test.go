@@ -203,8 +203,7 @@ type (
 func testHoldersNotInPart(t *testing.T) {
 	t.Helper()
 	tbl := tabletest.New(t, sheetSpec, nil)
-	of := repo.Entity[Sheet]{Type: "SHEET", Key: func(Sheet) keys.Key { return sheetKey }}
-	r := newRepo(t, tbl, of)
+	r := newRepo(t, tbl, repo.Entity[Sheet]{Type: "SHEET", Key: func(Sheet) keys.Key { return sheetKey }})
 	expect.OK(t, r.Create(t.Context(), new(Sheet(oneSheet))))
 	refused := func(view *table.Table, read func(context.Context, *table.Table, table.Query) error) {
 		t.Helper()
@@ -223,6 +222,10 @@ func testHoldersNotInPart(t *testing.T) {
 	maps := newRepo(t, tbl, repo.Entity[loose]{Type: "SHEET", Key: func(loose) keys.Key { return sheetKey }})
 	refused(maps.View(), pageOf[any])
 	refused(maps.View(), pageOf[*any])
+	// Nothing was read, so none of the keys remains.
+	err := expect.ErrOf(table.BatchGet[Sheet](t.Context(), r.View().Project("id"), []keys.Key{sheetKey}))
+	refusal, _ := errors.AsType[*table.Error](err)
+	expect.Equal(t, "remaining keys", len(refusal.Remaining), 0)
 	// These are read, since they hold no Sheet.
 	type line struct {
 		byPointer `dynamodbav:"-"`

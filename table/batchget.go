@@ -62,10 +62,15 @@ func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() *items
 			unique = append(unique, k)
 		}
 	}
+	p, err := t.projection()
+	if err = cmp.Or(err, chunk().of(t).setShare(p.share)); err != nil {
+		return nil, nil, err // of all keys: nothing is sent, so none of them remains
+	}
 	var mu sync.Mutex
 	remaining, err = inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, ks []keys.Key) ([]keys.Key, error) {
-		items := chunk()
-		remaining, err := t.batchGetChunk(ctx, ks, items)
+		items := chunk().of(t).in("")
+		items.placed, items.share = true, p.share
+		remaining, err := t.batchGetChunk(ctx, ks, items, p)
 		mu.Lock()
 		defer mu.Unlock()
 		chunks = append(chunks, items)
@@ -96,17 +101,13 @@ func firstRefused(chunks []*items, numbers map[keys.Key]int) error {
 
 // batchGetChunk reads up to 100 different keys and returns those that it could
 // not read.
-func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, items *items) ([]keys.Key, error) {
-	want := types.KeysAndAttributes{Keys: make([]map[string]types.AttributeValue, len(ks))}
+func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, items *items, p projection) ([]keys.Key, error) {
+	want := types.KeysAndAttributes{
+		Keys: make([]map[string]types.AttributeValue, len(ks)), ProjectionExpression: p.expression, ExpressionAttributeNames: p.names,
+	}
 	if t.consistent {
 		want.ConsistentRead = aws.Bool(true)
 	}
-	p, err := t.projection()
-	if err = cmp.Or(err, items.of(t).in("").setShare(p.share)); err != nil {
-		return ks, err
-	}
-	want.ProjectionExpression, want.ExpressionAttributeNames = p.expression, p.names
-	items.placed = true
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
 	}

@@ -112,7 +112,11 @@ func (s *items) setShare(share share) error {
 	for i := range s.t.views {
 		//mutants:guard nothing less than an entity is read into its type | TestEntitiesAreNotReadInPart ./repo
 		if v := &s.t.views[i]; share.less != "" && v.IsWhole(s.values.Type().Elem()) {
-			return invalid(share.less, "gives less than all of a %q, and a write of that would remove the rest; read it by package table into another Go type", v.Type)
+			const less = "gives less than all of a %q, and a write of that would remove the rest; "
+			if s.searched {
+				return invalidSearch(share.less, less+"search by Repo.Search, or into another Go type", v.Type)
+			}
+			return invalid(share.less, less+"read it by package table into another Go type", v.Type)
 		}
 	}
 	s.share = share

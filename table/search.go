@@ -117,10 +117,10 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	if !ok {
 		return f, invalidSearch("Index", "the client, a %T, has no SearchVectors", t.client)
 	}
+	items.placed, items.searched, items.asked = true, true, asked
 	if err := items.of(t).in("").setShare(share); err != nil {
 		return f, err
 	}
-	items.placed, items.searched, items.asked = true, true, asked
 	for _, k := range asked {
 		items.watch(k.Name)
 	}
