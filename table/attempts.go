@@ -114,7 +114,9 @@ func (r *watchedRetryer) GetRetryToken(ctx context.Context, cause error) (func(e
 // response asks for.
 func (r *watchedRetryer) RetryDelay(attempt int, cause error) (time.Duration, error) {
 	delay, err := r.RetryerV2.RetryDelay(attempt, cause)
-	return r.attempts.cut(delay, response.RetryAfter(cause)), err
+	// At the very end of the time, and after it, no retry begins.
+	left := time.Until(r.attempts.until) - response.RetryAfter(cause) - time.Millisecond
+	return max(min(delay, left), 0), err
 }
 
 // plainRetryer makes a RetryerV2 of a Retryer as the SDK itself does.

@@ -114,7 +114,7 @@ func (s *items) setShare(share share) error {
 		if v := &s.t.views[i]; share.less != "" && v.IsWhole(s.values.Type().Elem()) {
 			const less = "gives less than all of a %q, and a write of that would remove the rest; "
 			if s.searched {
-				return invalidSearch(share.less, less+"search by Repo.Search, or into another Go type", v.Type)
+				return fmt.Errorf("%w search: %s: "+less+"search by Repo.Search, or into another Go type", ErrInvalid, share.less, v.Type)
 			}
 			return invalid(share.less, less+"read it by package table into another Go type", v.Type)
 		}

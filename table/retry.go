@@ -141,37 +141,26 @@ func (b *budget) wait(ctx context.Context) error {
 	return b.pause(ctx, rand.N(span)+1)
 }
 
-// errLate means that a wait took longer than it was to, as on a busy machine, so that no retry
-// may begin any more.
+// errLate means that the time ends before the next retry would begin.
 var errLate = errors.New("no time is left for a retry")
 
-// pause waits for a delay, or less if less time is left. It returns an error if the context or
-// the time ends.
+// pause waits for a delay. It returns an error if the context ends, or at once if the time ends
+// before the delay does.
 func (b *budget) pause(ctx context.Context, delay time.Duration) error {
-	timer := time.NewTimer(b.cut(delay, 0))
+	if delay >= time.Until(b.until) {
+		return errLate
+	}
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ended(ctx)
 	case <-timer.C:
 	}
-	if !b.inTime() {
+	if !b.inTime() { // the wait took longer, as on a busy machine
 		return errLate
 	}
 	return nil
-}
-
-// cut returns a delay that, with a fixed one after it, ends within the time: a random one if
-// there is less time left, since at its very end no retry begins.
-func (b *budget) cut(delay, fixed time.Duration) time.Duration {
-	switch left := time.Until(b.until) - fixed; {
-	case delay < left:
-		return delay
-	case left > 0:
-		return rand.N(left)
-	default:
-		return 0
-	}
 }
 
 // ended returns nil while the context lives, then its error and its cause.
