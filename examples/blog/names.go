@@ -39,7 +39,7 @@ func names(ctx context.Context, client *dynamodb.Client, s *store.Store, out rep
 	if err != nil {
 		return err
 	}
-	background, err := store.New(tbl, nil)
+	background, err := store.New(tbl, s.Objects)
 	if err != nil {
 		return err
 	}

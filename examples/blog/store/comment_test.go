@@ -30,6 +30,9 @@ func faultyStore(t *testing.T, s *store.Store, faults *tabletest.Faults) *store.
 
 func routerOf(t *testing.T, s *store.Store) *stream.Router {
 	t.Helper()
+	if s.Objects == nil {
+		s.Objects = directory(t)
+	}
 	return check.Must(s.Router())(t)
 }
 

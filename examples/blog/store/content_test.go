@@ -115,6 +115,10 @@ func TestLargeContentIsAnObject(t *testing.T) {
 
 	s.Objects = nil
 	check.Is(t, s.SetPostContent(t.Context(), "p", large('a')), table.ErrTooLarge, "without objects")
+	_, err := s.Router()
+	if err == nil {
+		t.Error("a consumer that deletes objects was made without them")
+	}
 }
 
 // A writer is killed before and after each of its steps, of the table and of the

@@ -20,7 +20,12 @@ import (
 // of the name, which reads consistently. For a comment that is committed after it, the
 // comment's own change reads the name. And no write replaces a later version by an
 // earlier one. The same holds for memberships, and the names of their user and group.
+//
+// It is an error if the store has no Objects.
 func (s *Store) Router() (*stream.Router, error) {
+	if s.Objects == nil {
+		return nil, errors.New("a consumer deletes objects, and the store has none")
+	}
 	return stream.New(s.Table, nil,
 		stream.On(s.Users, func(ctx context.Context, c stream.Change[User]) error {
 			// What was written keeps the name of a deleted user.
