@@ -101,15 +101,13 @@
 //
 // # Reading the code
 //
-// A file is one noun, and uses what comes before it in this order:
+// A file is one noun. What comes first here is used by what follows:
 //
-//	values      item.go size.go errors.go event.go
-//	the table   client.go key.go layout.go middleware.go table.go
-//	an op       expression.go vector.go check.go requirement.go retry.go attempts.go op.go
-//	            patch.go guard.go successor.go prepare.go
-//	a request   recovery.go items.go response.go request.go direct.go partition.go send.go
-//	by key      query.go reader.go get.go batchget.go
-//	writes      transact.go write.go returning.go batchwrite.go
-//	queries     cursor.go walk.go back.go page.go count.go scan.go row.go search.go
-//	afterwards  classify.go log.go
+//	values      item.go errors.go event.go
+//	the table   key.go table.go
+//	an op       expression.go check.go guard.go retry.go op.go prepare.go
+//	a request   items.go response.go request.go
+//	by key      reader.go get.go batch.go
+//	writes      transact.go write.go
+//	queries     query.go page.go scan.go row.go search.go
 package table

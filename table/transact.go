@@ -16,6 +16,10 @@ import (
 	"github.com/singletable/singletable/keys"
 )
 
+// maxTransaction is how many items one transaction may touch. AWS: "Constraints
+// in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
+const maxTransaction = 100
+
 // TxError means that DynamoDB cancelled a transaction, or refused it as a whole for what
 // its operations write: nothing was written. [errors.Is] looks into all of its causes.
 type TxError struct {
