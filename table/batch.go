@@ -63,13 +63,13 @@ func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() *items
 		}
 	}
 	p, err := t.projection()
-	if err = cmp.Or(err, chunk().of(t).setShare(p.share)); err != nil {
+	if err = cmp.Or(err, chunk().of(t).setExtent(p.extent)); err != nil {
 		return nil, nil, err // of all keys: nothing is sent, so none of them remains
 	}
 	var mu sync.Mutex
 	remaining, err = inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, ks []keys.Key) ([]keys.Key, error) {
 		items := chunk().of(t).in("")
-		items.placed, items.share = true, p.share
+		items.placed, items.extent = true, p.extent
 		remaining, err := t.batchGetChunk(ctx, ks, items, p)
 		mu.Lock()
 		defer mu.Unlock()
@@ -115,7 +115,7 @@ func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, items *items, 
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{t.schema.Name: want},
 		}
-		out, err := send(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}, items: items}, t.client.BatchGetItem, in)
+		out, err := call(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}, items: items}, t.client.BatchGetItem, in)
 		if err != nil {
 			return t.keysOf(want.Keys), err
 		}
@@ -265,7 +265,7 @@ func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) 
 			RequestItems: map[string][]types.WriteRequest{t.schema.Name: want},
 		}
 		tries := &attempts{budget: b}
-		out, err := send(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in)
+		out, err := call(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in)
 		if err != nil {
 			return t.writtenKeys(want), tries.outcome(err)
 		}

@@ -8,7 +8,7 @@ var (
 
 // CursorScope returns what the cursors of a query are bound to.
 func CursorScope(t *Table, q Query) ([]byte, error) {
-	r, err := t.query(q)
+	r, err := t.newReader(q)
 	if err != nil {
 		return nil, err
 	}

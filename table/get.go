@@ -41,11 +41,11 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 	}
 	in := t.getItemInput(key, t.consistent)
 	p, err := t.projection()
-	if err = cmp.Or(err, items.of(t).setShare(p.share)); err != nil {
+	if err = cmp.Or(err, items.of(t).setExtent(p.extent)); err != nil {
 		return err
 	}
 	in.ProjectionExpression, in.ExpressionAttributeNames = p.expression, p.names
-	_, err = send(ctx, t, &request{operation: "GetItem", items: items}, t.client.GetItem, in)
+	_, err = call(ctx, t, &request{operation: "GetItem", items: items}, t.client.GetItem, in)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 func (t *Table) readStored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
 	var found []Item
 	r := &request{operation: "GetItem", attempts: &attempts{budget: b}, items: into(&found).of(t.unfiltered())}
-	if _, err := send(ctx, t, r, t.client.GetItem, t.getItemInput(key, true)); err != nil || len(found) == 0 {
+	if _, err := call(ctx, t, r, t.client.GetItem, t.getItemInput(key, true)); err != nil || len(found) == 0 {
 		return nil, err
 	}
 	return found[0], nil
@@ -85,7 +85,7 @@ func (t *Table) getItemInput(key keys.Key, consistent bool) *dynamodb.GetItemInp
 type projection struct {
 	expression *string
 	names      map[string]string
-	share
+	extent
 }
 
 // projection returns the projection of a read by key.
@@ -99,7 +99,7 @@ func (t *Table) projection() (p projection, err error) {
 	}
 	names := map[string]string{}
 	_, p.expression, err = r.expressions(names, nil)
-	if p.share = r.share; p.expression != nil {
+	if p.extent = r.extent; p.expression != nil {
 		p.names = names
 	}
 	return p, err
@@ -123,7 +123,7 @@ func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.
 	}
 	found := make(map[keys.Key]T, len(ks))
 	for i, p := range places {
-		found[ks[p.number]] = values[i]
+		found[ks[p.index]] = values[i]
 	}
 	return found, nil
 }
@@ -134,7 +134,7 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, items *items) ([
 		return nil, nil
 	}
 	p, err := t.projection()
-	if err = cmp.Or(err, items.of(t).setShare(p.share)); err != nil {
+	if err = cmp.Or(err, items.of(t).setExtent(p.extent)); err != nil {
 		return nil, err
 	}
 	in, err := t.transactGetInput(ks, p)
@@ -143,7 +143,7 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, items *items) ([
 	}
 	items.placed = true
 	for tries := t.attempts(ctx); ; {
-		out, err := send(ctx, t, &request{operation: "TransactGetItems", attempts: tries, items: items}, t.client.TransactGetItems, in)
+		out, err := call(ctx, t, &request{operation: "TransactGetItems", attempts: tries, items: items}, t.client.TransactGetItems, in)
 		if err == nil {
 			if len(out.Responses) != len(ks) {
 				return nil, &smithy.DeserializationError{Err: fmt.Errorf("%d responses to %d reads", len(out.Responses), len(ks))}
@@ -163,7 +163,7 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, items *items) ([
 	}
 	for _, p := range items.places {
 		if p.err != nil {
-			return nil, getError(p.number, ks[p.number], p.err)
+			return nil, getError(p.index, ks[p.index], p.err)
 		}
 	}
 	return items.places, nil

@@ -20,10 +20,10 @@ import (
 // JSON, or as attribute values from a client that has read the response itself.
 type items struct {
 	// t is the view that says which items are live, and of which type and shape they
-	// are, and share how much the read gives of an item: all of it, or what setShare has
+	// are, and extent how much the read gives of an item: all of it, or what setExtent has
 	// admitted. index is what is read, and key the key attributes that a position has.
-	t     *Table
-	share share
+	t *Table
+	extent
 	index string
 	key   []schema.Attribute
 	// values is the slice that they are appended to. limit is the length at which it is
@@ -41,22 +41,22 @@ type items struct {
 	// searched means that items of other types are dropped, and those whose attributes do
 	// not have the values that were asked for.
 	searched bool
-	asked    []fixedKey
+	required []fixedKey
 
 	// err is why the item that was read last is no value. None was read after it.
 	err error
-	// position is that of the item that was read last, once values is full or there is
+	// startKey is that of the item that was read last, once values is full or there is
 	// an err. more is set if the response has items after it.
-	position Item
+	startKey Item
 	more     bool
 	// now is the time of the response.
 	now time.Time
 
-	// number is the place in its response of the item that was read last, and watched
+	// itemIndex is the place in its response of the item that was read last, and watched
 	// are its type, expiry, shape and key attributes.
-	number  int
-	watched []item.Watched
-	decoder *item.Decoder
+	itemIndex int
+	watched   []item.Watched
+	decoder   *item.Decoder
 	// json is that item in the response; read is it if the client has read it.
 	json []byte
 	read Item
@@ -64,9 +64,9 @@ type items struct {
 
 // place says where an item was found.
 type place struct {
-	// number is its place in the response, and size its bytes.
-	number, size int
-	at           itemKeys
+	// index is its place in the response, and size its bytes.
+	index, size int
+	at          itemKeys
 	// err is why it is no value.
 	err error
 }
@@ -86,7 +86,7 @@ func valuesOf[T any](s *items) []T { return *s.values.Addr().Interface().(*[]T) 
 
 // of sets the view that reads the items, each of them whole, and returns them.
 func (s *items) of(t *Table) *items {
-	s.t, s.share, s.decoder, s.watched = t, share{}, nil, make([]item.Watched, 0, 6)
+	s.t, s.extent, s.decoder, s.watched = t, extent{}, nil, make([]item.Watched, 0, 6)
 	s.watch(t.schema.Type)
 	s.watch(t.schema.TTL)
 	if len(t.views) > 0 {
@@ -105,21 +105,21 @@ func (s *items) of(t *Table) *items {
 	return s
 }
 
-// setShare sets how much is read of each item. It refuses to read less than all of an
+// setExtent sets how much is read of each item. It refuses to read less than all of an
 // entity into its own Go type, or one that holds it: a write of such a value would remove what
 // was not read.
-func (s *items) setShare(share share) error {
+func (s *items) setExtent(e extent) error {
 	for i := range s.t.views {
 		//mutants:guard nothing less than an entity is read into its type | TestEntitiesAreNotReadInPart ./repo
-		if v := &s.t.views[i]; share.less != "" && v.IsWhole(s.values.Type().Elem()) {
+		if v := &s.t.views[i]; e.less != "" && v.IsWhole(s.values.Type().Elem()) {
 			const less = "gives less than all of a %q, and a write of that would remove the rest; "
 			if s.searched {
-				return fmt.Errorf("%w search: %s: "+less+"search by Repo.Search, or into another Go type", ErrInvalid, share.less, v.Type)
+				return fmt.Errorf("%w search: %s: "+less+"search by Repo.Search, or into another Go type", ErrInvalid, e.less, v.Type)
 			}
-			return invalid(share.less, less+"read it by package table into another Go type", v.Type)
+			return invalid(e.less, less+"read it by package table into another Go type", v.Type)
 		}
 	}
-	s.share = share
+	s.extent = e
 	return nil
 }
 
@@ -156,10 +156,10 @@ func (s *items) full() bool { return s.err != nil || s.limit > 0 && s.count() >=
 func (s *items) begin(n int) {
 	s.values.SetLen(n)
 	s.places = s.places[:min(n, len(s.places))]
-	s.err, s.position, s.more, s.now = nil, nil, false, s.t.Now()
-	for number := range s.noted {
-		if number > n {
-			s.noted[number] = nil
+	s.err, s.startKey, s.more, s.now = nil, nil, false, s.t.Now()
+	for i := range s.noted {
+		if i > n {
+			s.noted[i] = nil
 		}
 	}
 }
@@ -170,7 +170,7 @@ func (s *items) readItems(in *item.Parser) {
 	}
 }
 
-func (s *items) readItem(in *item.Parser, number int) {
+func (s *items) readItem(in *item.Parser, i int) {
 	if s.full() {
 		s.more = true
 		in.Check(in.IgnoreItem())
@@ -184,7 +184,7 @@ func (s *items) readItem(in *item.Parser, number int) {
 	if !in.Check(ok) {
 		return
 	}
-	s.number, s.json, s.read = number, in.Since(from), nil
+	s.itemIndex, s.json, s.read = i, in.Since(from), nil
 	s.admit(value, refusal)
 }
 
@@ -196,7 +196,7 @@ func (s *items) takeItems(all []map[string]types.AttributeValue) {
 
 // takeItem takes an item that the client has read, before as many others as left. Nil
 // is no item.
-func (s *items) takeItem(item Item, number, left int) {
+func (s *items) takeItem(item Item, i, left int) {
 	if item == nil {
 		return
 	}
@@ -204,10 +204,10 @@ func (s *items) takeItem(item Item, number, left int) {
 		s.more = true
 		return
 	}
-	for i := range s.watched {
-		s.watched[i] = watched(item, s.watched[i].Name)
+	for j := range s.watched {
+		s.watched[j] = watched(item, s.watched[j].Name)
 	}
-	s.number, s.json, s.read = number, nil, item
+	s.itemIndex, s.json, s.read = i, nil, item
 	value := s.add(left)
 	s.admit(value, item.Decode(value.Addr().Interface()))
 }
@@ -238,7 +238,7 @@ func (s *items) admit(value reflect.Value, refusal error) {
 	n := s.count()
 	switch {
 	case live && s.placed:
-		s.places = append(s.places, place{number: s.number, size: s.size(), at: s.keys(), err: err})
+		s.places = append(s.places, place{index: s.itemIndex, size: s.size(), at: s.keys(), err: err})
 	case live && err == nil:
 		if _, wanted := s.noted[n]; wanted {
 			s.noted[n] = s.at()
@@ -250,7 +250,7 @@ func (s *items) admit(value reflect.Value, refusal error) {
 		s.values.SetLen(n - 1)
 	}
 	if s.full() {
-		s.position = s.at()
+		s.startKey = s.at()
 	}
 }
 
@@ -300,7 +300,7 @@ func (s *items) wrongType() error {
 
 // isAsked reports whether the item that was read last has the values that were asked for.
 func (s *items) isAsked() bool {
-	for _, k := range s.asked {
+	for _, k := range s.required {
 		if kind, text := s.text(k.Name); !kind.Holds(text, string(k.Type), k.text) {
 			return false
 		}
@@ -323,13 +323,13 @@ func (s *items) view() *item.View {
 // refusal is why the item does not fit.
 func (s *items) finish(value reflect.Value, refusal error, view *item.View) error {
 	shape, err := view.Shape, error(nil)
-	if !s.share.shapeless {
+	if !s.extent.shapeless {
 		shape, err = s.shape()
 	}
 	switch {
 	case err != nil:
 		return s.named(err)
-	case s.isOf(view, shape) && s.share.keep == nil:
+	case s.isOf(view, shape) && s.extent.keep == nil:
 	default:
 		refusal = s.remake(value, view, shape)
 	}
@@ -359,7 +359,7 @@ func (s *items) shape() (int, error) {
 // isOf reports whether the item is one of the view's shape, which no program of an older
 // one has written since.
 func (s *items) isOf(view *item.View, shape int) bool {
-	if shape != view.Shape || view.At == "" || s.share.shapeless {
+	if shape != view.Shape || view.At == "" || s.extent.shapeless {
 		return shape == view.Shape
 	}
 	at, version := s.watchedAs(view.At), s.watchedAs(view.Version)
@@ -380,7 +380,7 @@ func (s *items) remake(value reflect.Value, view *item.View, shape int) error {
 			return s.named(err)
 		}
 	}
-	if keep := s.share.keep; keep != nil {
+	if keep := s.extent.keep; keep != nil {
 		maps.DeleteFunc(item, func(name string, _ types.AttributeValue) bool { return !slices.Contains(keep, name) })
 	}
 	value.SetZero()
@@ -461,8 +461,8 @@ func (e *itemError) Error() string { return e.err.Error() }
 
 func (e *itemError) Unwrap() error { return e.err }
 
-// share says how much a read gives of an item.
-type share struct {
+// extent says how much a read gives of an item.
+type extent struct {
 	// less is the field of a query because of which it may be less than all of it, "" if
 	// it is all. shapeless means that its shape is not known.
 	less      string

@@ -64,7 +64,7 @@ func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 func (t *Table) queryPage(ctx context.Context, q Query, items *items) (page, error) {
 	cursor := q.After
 	q.After = "" // query opens one that leads on
-	r, err := t.query(q)
+	r, err := t.newReader(q)
 	if err != nil {
 		return page{}, err
 	}
@@ -117,8 +117,8 @@ func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 
 // seal makes the cursor of a position, whose values are given as a start key.
 func (r *reader) seal(start Item, position paginate.Position) (string, error) {
-	position.Values = make([]paginate.Value, len(r.position))
-	for i, a := range r.position {
+	position.Values = make([]paginate.Value, len(r.startAttributes))
+	for i, a := range r.startAttributes {
 		kind, text := keyText(start[a.Name])
 		if kind != a.Type {
 			return "", fmt.Errorf("the item at the end of the page lacks key attribute %q", a.Name)
@@ -136,11 +136,11 @@ func (r *reader) open(cursor string) (start Item, position paginate.Position, er
 	if err != nil {
 		return nil, position, err
 	}
-	if len(position.Values) != len(r.position) {
+	if len(position.Values) != len(r.startAttributes) {
 		return nil, position, &paginate.Error{Reason: paginate.Malformed}
 	}
-	start = make(Item, len(r.position)+len(r.fixed))
-	for i, a := range r.position {
+	start = make(Item, len(r.startAttributes)+len(r.fixed))
+	for i, a := range r.startAttributes {
 		v := position.Values[i]
 		if types.ScalarAttributeType(v.Kind) != a.Type || !r.holds(a, v.Data) {
 			return nil, position, &paginate.Error{Reason: paginate.Malformed}
@@ -189,7 +189,7 @@ func (r *reader) cursorScope() []byte {
 	for _, k := range r.fixed {
 		text(k.Name, string(k.Type))
 	}
-	for _, a := range r.position {
+	for _, a := range r.startAttributes {
 		text(a.Name, string(a.Type))
 	}
 	return h.Sum(nil)
@@ -226,7 +226,7 @@ func (r *reader) turnedPage(ctx context.Context, items *items, at Item, position
 	}
 	q := r.Query
 	q.Descending = !q.Descending
-	back, err := r.t.query(q)
+	back, err := r.t.newReader(q)
 	if err == nil && !position.FromEdge {
 		err = back.resumeQuery(at)
 	}

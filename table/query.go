@@ -78,8 +78,8 @@ type Query struct {
 	Consistent bool
 }
 
-// query returns a reader that stands where the query begins.
-func (t *Table) query(q Query) (*reader, error) {
+// newReader returns a reader that stands where the query begins.
+func (t *Table) newReader(q Query) (*reader, error) {
 	r := &reader{t: t, Query: q}
 	err := r.setLayout()
 	if err == nil {
@@ -96,12 +96,12 @@ func (t *Table) query(q Query) (*reader, error) {
 		r.bound = append(r.bound, k.text)
 	}
 	// What the query gives is never part of a position.
-	r.position = slices.DeleteFunc(slices.Clone(r.position), func(a schema.Attribute) bool {
+	r.startAttributes = slices.DeleteFunc(slices.Clone(r.startAttributes), func(a schema.Attribute) bool {
 		return slices.ContainsFunc(r.fixed, func(k fixedKey) bool { return k.Attribute == a })
 	})
 	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
 	r.done = r.order().Empty(q.Range)
-	if r.query, err = r.queryInput(); err != nil {
+	if r.input, err = r.queryInput(); err != nil {
 		return nil, err
 	}
 	if q.After == "" {
@@ -265,7 +265,7 @@ type page struct {
 const defaultLimit = 100
 
 func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
-	walking := r.query != nil && r.after != nil
+	walking := r.input != nil && r.after != nil
 	if walking {
 		items.noted = map[int]Item{1: nil}
 	}
@@ -273,7 +273,7 @@ func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 		return p, err
 	}
 	p.stats = r.stats
-	if !r.done && len(r.position) > 0 { // without a sort key there is one item at most
+	if !r.done && len(r.startAttributes) > 0 { // without a sort key there is one item at most
 		p.next, err = r.seal(r.start, paginate.Position{})
 	}
 	if err != nil || !walking {
@@ -300,7 +300,7 @@ func (r *reader) reads(items *items) error {
 	}
 	items.of(r.t).in(r.Index)
 	items.queried = r.scan == nil
-	return items.setShare(r.share)
+	return items.setExtent(r.extent)
 }
 
 // read reads a page of at most limit items.
@@ -325,7 +325,7 @@ func (r *reader) read(ctx context.Context, items *items, limit int) error {
 // are those of one. It returns nil when the data or the limit ended or yield wanted no
 // more.
 func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int) bool) error {
-	r, err := t.query(q)
+	r, err := t.newReader(q)
 	if err != nil {
 		return err
 	}

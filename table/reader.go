@@ -27,25 +27,25 @@ type reader struct {
 	// Query is what is read. A scan has what it shares with a query.
 	Query
 	layout
-	share
-	// position are the key attributes in a cursor, whose values tell where to go on.
-	position []schema.Attribute
+	extent
+	// startAttributes are the key attributes in a cursor, whose values tell where to go on.
+	startAttributes []schema.Attribute
 	// fixed are the key attributes that have one value in all items of a query, and
 	// ranged is the sort key attribute that its range is about.
 	fixed  []fixedKey
 	ranged schema.Attribute
 	// bound is what cursors are bound to in addition to index, scope and shape.
 	bound []string
-	// query or scan is the request.
-	query *dynamodb.QueryInput
+	// input is the request of a query, and scan that of a scan.
+	input *dynamodb.QueryInput
 	scan  *dynamodb.ScanInput
 
 	// start is where the next request begins, nil at the beginning.
 	start Item
 	// after is the position of the cursor, nil without.
 	after Item
-	// asked is the limit of the last request.
-	asked *int32
+	// sentLimit is the limit of the last request.
+	sentLimit *int32
 	// stats are what was spent so far. Items is for those to count who get them
 	// from next and drop the expired ones.
 	stats Stats
@@ -62,7 +62,7 @@ func (r *reader) setLayout() error {
 	if r.layout, ok = r.t.layouts[r.Index]; !ok {
 		return invalid("Index", "the schema has no index %q", r.Index)
 	}
-	r.position = r.keys
+	r.startAttributes = r.keys
 	if r.Limit < 0 {
 		return invalid("Limit", "%d is negative", r.Limit)
 	}
@@ -111,7 +111,7 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	if len(r.Project) == 0 {
 		return filter, nil, nil
 	}
-	if project, err = r.t.projected(r.Index, r.Project, r.own(), r.offers, names, &r.share); err != nil {
+	if project, err = r.t.projected(r.Index, r.Project, r.own(), r.offers, names, &r.extent); err != nil {
 		return nil, nil, invalid("Project", "%w", err)
 	}
 	return filter, project, nil
@@ -161,9 +161,9 @@ func (r *reader) offers(attribute string) bool {
 
 // projected returns the projection to ask an index for: of attributes that are wanted, which
 // it must offer, and of the library's own ones that it offers. Their names are added to names.
-// Items that are upgraded are read as a whole; then share says what is kept of them.
+// Items that are upgraded are read as a whole; then e says what is kept of them.
 func (t *Table) projected(
-	index string, wanted, own []string, offers func(attribute string) bool, names map[string]string, share *share,
+	index string, wanted, own []string, offers func(attribute string) bool, names map[string]string, e *extent,
 ) (*string, error) {
 	var all []string
 	for _, name := range own {
@@ -183,7 +183,7 @@ func (t *Table) projected(
 	slices.Sort(all)
 	all = slices.Compact(all)
 	if t.upgrades() {
-		share.keep = all
+		e.keep = all
 		return nil, nil
 	}
 	for i, name := range all {
@@ -235,7 +235,7 @@ const growth = 4
 // before it.
 func (r *reader) next(ctx context.Context, items *items, limit int) error {
 	before := items.count()
-	items.limit, r.asked = limit, r.engineLimit(limit-before)
+	items.limit, r.sentLimit = limit, r.engineLimit(limit-before)
 	cost, last, err := r.fetch(ctx, items)
 	if err != nil {
 		items.begin(before)
@@ -250,7 +250,7 @@ func (r *reader) next(ctx context.Context, items *items, limit int) error {
 	// of a full page holds the key of an item that was returned. That of a short
 	// one may hold a filtered item's: sealing hides it.
 	if items.full() && (items.more || !r.done) {
-		r.start, r.done = items.position, false
+		r.start, r.done = items.startKey, false
 	}
 	return nil
 }
@@ -259,17 +259,17 @@ func (r *reader) next(ctx context.Context, items *items, limit int) error {
 // counts as its Items, and where to go on from, empty at the end.
 func (r *reader) fetch(ctx context.Context, items *items) (cost Stats, last Item, err error) {
 	if in := r.scan; in != nil {
-		in.ExclusiveStartKey, in.Limit = r.start, r.asked
-		out, err := send(ctx, r.t, &request{operation: "Scan", index: r.Index, items: items}, r.t.client.Scan, in)
+		in.ExclusiveStartKey, in.Limit = r.start, r.sentLimit
+		out, err := call(ctx, r.t, &request{operation: "Scan", index: r.Index, items: items}, r.t.client.Scan, in)
 		if err != nil {
 			return cost, nil, err
 		}
 		cost = Stats{Items: int(out.Count), Scanned: int(out.ScannedCount), Requests: 1, Capacity: capacity(out.ConsumedCapacity)}
 		return cost, out.LastEvaluatedKey, nil
 	}
-	in, sent := r.query, &request{operation: "Query", index: r.Index, items: items}
-	in.ExclusiveStartKey, in.Limit = r.start, r.asked
-	out, err := send(ctx, r.t, sent, r.t.client.Query, in)
+	in, sent := r.input, &request{operation: "Query", index: r.Index, items: items}
+	in.ExclusiveStartKey, in.Limit = r.start, r.sentLimit
+	out, err := call(ctx, r.t, sent, r.t.client.Query, in)
 	if err != nil {
 		return cost, nil, err
 	}
@@ -286,7 +286,7 @@ func (r *reader) engineLimit(want int) *int32 {
 	if want <= 0 {
 		return nil
 	}
-	last := int(aws.ToInt32(r.asked))
+	last := int(aws.ToInt32(r.sentLimit))
 	switch {
 	case last == 0:
 	case r.stats.Items == 0:

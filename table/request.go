@@ -207,9 +207,9 @@ func deepCopy(v reflect.Value) reflect.Value {
 	return c
 }
 
-// send makes one call of the client, gives the items of its response to those of the
+// call makes one call of the client, gives the items of its response to those of the
 // request, and reports it to the observer.
-func send[In, Out any](
+func call[In, Out any](
 	ctx context.Context, t *Table, r *request,
 	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
 ) (*Out, error) {
@@ -233,7 +233,7 @@ func send[In, Out any](
 		return out, r.finish(ctx, out, err)
 	}
 	// All inputs have the field.
-	reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity").SetString(string(t.asked(r.operation)))
+	reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity").SetString(string(t.returnCapacity(r.operation)))
 	event := Event{Operation: r.operation, Table: t.schema.Name, Index: r.index}
 	event.Partitions, event.Batch = t.partitions(in)
 	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
@@ -259,10 +259,10 @@ func send[In, Out any](
 	return out, err
 }
 
-// asked returns what the response shall say of the request's costs. Only with those by
+// returnCapacity returns what the response shall say of the request's costs. Only with those by
 // index, that of a write has the bytes of vectors. AWS: "Monitoring vector index capacity",
 // Amazon DynamoDB Developer Guide.
-func (t *Table) asked(operation string) types.ReturnConsumedCapacity {
+func (t *Table) returnCapacity(operation string) types.ReturnConsumedCapacity {
 	switch operation {
 	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems":
 		if len(t.schema.Vectors) > 0 {

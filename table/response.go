@@ -30,7 +30,7 @@ func (s *items) readResponse(body []byte, out any) bool {
 	case *dynamodb.TransactGetItemsOutput:
 		return keep(out, s.transactGetItems(in), in)
 	case *dynamodb.QueryOutput:
-		return keep(out, s.query(in), in)
+		return keep(out, s.readQuery(in), in)
 	case *dynamodb.ScanOutput:
 		return keep(out, s.scan(in), in)
 	case *dynamodb.UpdateItemOutput:
@@ -108,11 +108,11 @@ func (s *items) transactGetItems(in *item.Parser) (out dynamodb.TransactGetItems
 }
 
 // result reads one of several results: an item, and in a search its score.
-func (s *items) result(in *item.Parser, number int) (score float64) {
+func (s *items) result(in *item.Parser, i int) (score float64) {
 	for name := range in.Members {
 		switch string(name) {
 		case "Item":
-			s.readItem(in, number)
+			s.readItem(in, i)
 		case "Score":
 			score = in.Float64()
 		default:
@@ -122,7 +122,7 @@ func (s *items) result(in *item.Parser, number int) (score float64) {
 	return score
 }
 
-func (s *items) query(in *item.Parser) (out dynamodb.QueryOutput) {
+func (s *items) readQuery(in *item.Parser) (out dynamodb.QueryOutput) {
 	for name := range in.Members {
 		switch string(name) {
 		case "Items":
@@ -144,7 +144,7 @@ func (s *items) query(in *item.Parser) (out dynamodb.QueryOutput) {
 
 // scan reads what a query's response has, too.
 func (s *items) scan(in *item.Parser) dynamodb.ScanOutput {
-	read := s.query(in)
+	read := s.readQuery(in)
 	return dynamodb.ScanOutput{
 		Count: read.Count, ScannedCount: read.ScannedCount,
 		LastEvaluatedKey: read.LastEvaluatedKey, ConsumedCapacity: read.ConsumedCapacity,

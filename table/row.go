@@ -94,7 +94,7 @@ func (t *Table) queryRows(ctx context.Context, q Query, start Item, items *items
 	if q.After != "" {
 		return p, invalid("After", "is a cursor; rows continue from a start")
 	}
-	r, err := t.query(q)
+	r, err := t.newReader(q)
 	if err == nil {
 		err = r.startAt(start)
 	}

@@ -124,7 +124,7 @@ func (r *reader) scanInput(s Scan) (*dynamodb.ScanInput, error) {
 // AWS: Query, Amazon DynamoDB API Reference.
 func (t *Table) Count(ctx context.Context, q Query) (Stats, error) {
 	q.Project, t = nil, t.Project()
-	r, err := t.query(q)
+	r, err := t.newReader(q)
 	if err != nil {
 		return Stats{}, t.readError("Count", q.Index, q.PK, err)
 	}
@@ -142,7 +142,7 @@ func (t *Table) Count(ctx context.Context, q Query) (Stats, error) {
 // countOnly makes the request one for a number, and has DynamoDB leave out what reads
 // of items leave out.
 func (r *reader) countOnly() error {
-	in, s := r.query, &r.t.schema
+	in, s := r.input, &r.t.schema
 	in.Select = types.SelectCount
 	var conditions []string
 	if in.FilterExpression != nil {
@@ -178,7 +178,7 @@ func (r *reader) countOnly() error {
 
 // count sends one request.
 func (r *reader) count(ctx context.Context) error {
-	r.asked = r.engineLimit(r.Limit - r.stats.Items)
+	r.sentLimit = r.engineLimit(r.Limit - r.stats.Items)
 	cost, last, err := r.fetch(ctx, into(new([]Item)).of(r.t)) // which stays empty
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func SearchVectors[T any](ctx context.Context, t *Table, s Search) ([]Match[T], 
 	}
 	matches := make([]Match[T], len(values))
 	for i, p := range found.places {
-		matches[i] = Match[T]{values[i], p.at.key, found.scores[p.number]}
+		matches[i] = Match[T]{values[i], p.at.key, found.scores[p.index]}
 	}
 	return matches, found.stats, nil
 }
@@ -107,8 +107,8 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	if err != nil {
 		return f, err
 	}
-	share := share{less: "Index", shapeless: !x.Holds(t.schema, t.schema.Shape)}
-	if err := t.projectSearch(x, s, in, &share); err != nil {
+	e := extent{less: "Index", shapeless: !x.Holds(t.schema, t.schema.Shape)}
+	if err := t.projectSearch(x, s, in, &e); err != nil {
 		return f, err
 	}
 	client, ok := t.client.(interface {
@@ -117,15 +117,15 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	if !ok {
 		return f, invalidSearch("Index", "the client, a %T, has no SearchVectors", t.client)
 	}
-	items.placed, items.searched, items.asked = true, true, asked
-	if err := items.of(t).in("").setShare(share); err != nil {
+	items.placed, items.searched, items.required = true, true, asked
+	if err := items.of(t).in("").setExtent(e); err != nil {
 		return f, err
 	}
 	for _, k := range asked {
 		items.watch(k.Name)
 	}
 	sent := &request{operation: "SearchVectors", index: s.Index, items: items}
-	out, err := send(ctx, t, sent, client.SearchVectors, in)
+	out, err := call(ctx, t, sent, client.SearchVectors, in)
 	if err != nil {
 		return f, err
 	}
@@ -221,7 +221,7 @@ func (t *Table) searchInput(x schema.VectorIndex, s Search) (in *dynamodb.Search
 }
 
 // projectSearch adds the projection to a request, or to what is kept of each item.
-func (t *Table) projectSearch(x schema.VectorIndex, s Search, in *dynamodb.SearchVectorsInput, share *share) (err error) {
+func (t *Table) projectSearch(x schema.VectorIndex, s Search, in *dynamodb.SearchVectorsInput, e *extent) (err error) {
 	wanted := s.Project
 	if len(wanted) == 0 {
 		wanted = t.project
@@ -235,7 +235,7 @@ func (t *Table) projectSearch(x schema.VectorIndex, s Search, in *dynamodb.Searc
 	}
 	names := map[string]string{}
 	offers := func(attribute string) bool { return x.Holds(t.schema, attribute) }
-	if in.ProjectionExpression, err = t.projected(x.Name, wanted, own, offers, names, share); err != nil {
+	if in.ProjectionExpression, err = t.projected(x.Name, wanted, own, offers, names, e); err != nil {
 		return invalidSearch("Project", "%w", err)
 	}
 	if in.ExpressionAttributeNames == nil && len(names) > 0 { // DynamoDB refuses an empty one

@@ -84,7 +84,7 @@ func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue, 
 	//mutants:guard a write that counts is not repeated after a lost response | TestSequence/DoReturning ./suites/schedules
 	tries.once = !w.repeatable() || returned == types.ReturnValueAllOld
 	for {
-		err := t.send(ctx, w, tries, returned, items)
+		err := t.writeOne(ctx, w, tries, returned, items)
 		conflict, failed := (*types.TransactionConflictException)(nil), (*types.ConditionalCheckFailedException)(nil)
 		switch {
 		case err == nil:
@@ -106,7 +106,7 @@ func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue, 
 	}
 }
 
-func (t *Table) send(ctx context.Context, w write, tries *attempts, returned types.ReturnValue, items *items) (err error) {
+func (t *Table) writeOne(ctx context.Context, w write, tries *attempts, returned types.ReturnValue, items *items) (err error) {
 	old := types.ReturnValuesOnConditionCheckFailure("")
 	if w.condition != nil {
 		old = types.ReturnValuesOnConditionCheckFailureAllOld
@@ -115,7 +115,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 	switch w.op.verb {
 	case verbUpdate:
 		r.operation = "UpdateItem"
-		_, err = send(ctx, t, r, t.client.UpdateItem, &dynamodb.UpdateItemInput{
+		_, err = call(ctx, t, r, t.client.UpdateItem, &dynamodb.UpdateItemInput{
 			TableName: t.name, Key: w.key,
 			UpdateExpression: w.update, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
@@ -124,7 +124,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 		})
 	case verbDelete:
 		r.operation = "DeleteItem"
-		_, err = send(ctx, t, r, t.client.DeleteItem, &dynamodb.DeleteItemInput{
+		_, err = call(ctx, t, r, t.client.DeleteItem, &dynamodb.DeleteItemInput{
 			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValues:                        returned,
@@ -132,7 +132,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 		})
 	default:
 		r.operation = "PutItem"
-		_, err = send(ctx, t, r, t.client.PutItem, &dynamodb.PutItemInput{
+		_, err = call(ctx, t, r, t.client.PutItem, &dynamodb.PutItemInput{
 			TableName: t.name, Item: w.item, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValuesOnConditionCheckFailure: old,
