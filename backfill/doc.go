@@ -23,7 +23,7 @@
 // [SetAside].
 //
 // It continues: the table is walked in segments. Each has an item in the table
-// that holds its position, and a lease. A killed job continues there, and
+// that holds its checkpoint, and a lease. A killed job continues there, and
 // several processes share the segments. Repeated work has no effect: the second
 // time there is nothing to write.
 //

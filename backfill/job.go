@@ -196,7 +196,7 @@ func (j Job) DryRun(ctx context.Context) (Report, error) {
 		return Report{}, fail("DryRun", j.Name, j.Table, err)
 	}
 	err = w.segments(ctx, func(ctx context.Context, n int) error {
-		return w.segment(ctx, n, &position{}, func(context.Context) error { return nil })
+		return w.segment(ctx, n, &checkpoint{}, func(context.Context) error { return nil })
 	})
 	report := w.sum()
 	if err != nil {

@@ -21,8 +21,8 @@ const maxLine = 8 << 20
 
 // line is a line of a file of items in DynamoDB's JSON.
 type line struct {
-	number int64
-	item   table.Item
+	line int64
+	item table.Item
 	// json is the item as the file has it.
 	json json.RawMessage
 	// unique is false if an attribute is there twice.
@@ -32,7 +32,7 @@ type line struct {
 // lineReader reads the lines of a file.
 type lineReader struct {
 	scanner *bufio.Scanner
-	number  int64
+	line    int64
 }
 
 var gzipMagic = []byte{0x1f, 0x8b}
@@ -56,7 +56,7 @@ func newLineReader(in io.Reader) (*lineReader, error) {
 // until the next call.
 func (l *lineReader) next() (read line, more bool, err error) {
 	for l.scanner.Scan() {
-		l.number++
+		l.line++
 		text := bytes.TrimSpace(l.scanner.Bytes())
 		if len(text) == 0 {
 			continue
@@ -66,18 +66,18 @@ func (l *lineReader) next() (read line, more bool, err error) {
 			err = broken // the reason why the line has no end
 		}
 		if err != nil {
-			return line{}, false, fmt.Errorf("line %d: %w", l.number, err)
+			return line{}, false, fmt.Errorf("line %d: %w", l.line, err)
 		}
-		read.number = l.number
+		read.line = l.line
 		return read, true, nil
 	}
 	switch err := l.scanner.Err(); {
 	case err == nil:
 		return line{}, false, nil
 	case errors.Is(err, bufio.ErrTooLong):
-		return line{}, false, fmt.Errorf("line %d: %w: it has more than %d bytes", l.number+1, errLine, maxLine)
+		return line{}, false, fmt.Errorf("line %d: %w: it has more than %d bytes", l.line+1, errLine, maxLine)
 	default:
-		return line{}, false, fmt.Errorf("after line %d: %w", l.number, err)
+		return line{}, false, fmt.Errorf("after line %d: %w", l.line, err)
 	}
 }
 

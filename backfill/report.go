@@ -120,10 +120,10 @@ func (p Progress) String() string {
 }
 
 // progress reports the progress of a segment by so many items.
-func (w *walk) progress(n int, at position, scanned int64) {
+func (w *walk) progress(n int, at checkpoint, scanned int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.positions[n] = at
+	w.checkpoints[n] = at
 	w.scanned += scanned
 	if w.Progress == nil {
 		return
@@ -140,13 +140,13 @@ func (w *walk) progress(n int, at position, scanned int64) {
 // or no segment is walked any more.
 func (w *walk) sum() Report {
 	r := Report{Segments: w.Segments}
-	for _, at := range w.positions {
+	for _, at := range w.checkpoints {
 		r.add(at)
 	}
 	return r
 }
 
-func (r *Report) add(at position) {
+func (r *Report) add(at checkpoint) {
 	r.Counts.add(at.Counts)
 	if at.Done {
 		r.SegmentsDone++
@@ -157,7 +157,7 @@ func (r *Report) add(at position) {
 func (w *walk) overall(ctx context.Context) (Report, error) {
 	r := Report{Segments: w.Segments}
 	for n := range w.Segments {
-		at, _, err := lease.Read[position](ctx, w.lease(n, ""))
+		at, _, err := lease.Read[checkpoint](ctx, w.lease(n, ""))
 		if err != nil {
 			return w.sum(), err
 		}

@@ -30,8 +30,8 @@ func (s *start) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) erro
 	return nil
 }
 
-// position is how far a segment has come, as it is stored in its lease.
-type position struct {
+// checkpoint is how far a segment has come, as it is stored in its lease.
+type checkpoint struct {
 	Segments int `dynamodbav:"segments"`
 	// Start is the key after which the segment continues.
 	Start  start  `dynamodbav:"start"`
@@ -42,16 +42,16 @@ type position struct {
 // segment is a segment that this process walks.
 type segment struct {
 	*walk
-	number int
-	at     *position
-	// save stores the position, and was called last at saved.
+	index int
+	at    *checkpoint
+	// save stores the checkpoint, and was called last at saved.
 	save  func(context.Context) error
 	saved time.Time
 }
 
-// segment walks a segment from a position. save stores the position after each page.
-func (w *walk) segment(ctx context.Context, n int, at *position, save func(context.Context) error) error {
-	s := &segment{walk: w, number: n, at: at, save: save, saved: w.Table.Now()}
+// segment walks a segment from a checkpoint. save stores it after each page.
+func (w *walk) segment(ctx context.Context, n int, at *checkpoint, save func(context.Context) error) error {
+	s := &segment{walk: w, index: n, at: at, save: save, saved: w.Table.Now()}
 	limit := pageSize
 	if w.ReadUnits > 0 {
 		limit = min(limit, 25) // until it is known what items cost
@@ -67,7 +67,7 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 			return err
 		}
 		at.Start, at.Done = start(page.Next), page.Next == nil
-		if err := s.checkpoint(ctx); err != nil {
+		if err := s.keep(ctx); err != nil {
 			return err
 		}
 		w.progress(n, *at, at.Counts.Scanned-before)
@@ -83,7 +83,7 @@ func (s *segment) page(ctx context.Context, limit int) (page table.RowPage[table
 		if err := s.reads.wait(ctx); err != nil {
 			return err
 		}
-		scan := table.Scan{Segment: s.number, Segments: s.Segments, Limit: limit, Consistent: true}
+		scan := table.Scan{Segment: s.index, Segments: s.Segments, Limit: limit, Consistent: true}
 		page, err = table.ScanRows[table.Item](observed, s.Source, scan, table.Item(s.at.Start))
 		return err
 	})
@@ -108,15 +108,15 @@ func (s *segment) rows(ctx context.Context, rows []table.Row[table.Item]) error 
 		if s.Table.Now().Sub(s.saved) <= leaseLife/3 {
 			continue
 		}
-		if err := s.checkpoint(ctx); err != nil {
+		if err := s.keep(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkpoint stores the position, which also keeps the lease.
-func (s *segment) checkpoint(ctx context.Context) error {
+// keep stores the checkpoint, which also keeps the lease.
+func (s *segment) keep(ctx context.Context) error {
 	s.saved = s.Table.Now()
 	return persist(ctx, func() error { return s.save(ctx) })
 }

@@ -173,13 +173,13 @@ func (t *Transfer) run(entities map[string]Entity, in io.Reader, out, aside io.W
 		}
 		if err != nil {
 			report.SetAside++
-			err = asideLines.Encode(asideLine{l.number, err.Error(), l.json})
+			err = asideLines.Encode(asideLine{l.line, err.Error(), l.json})
 		} else {
 			report.add(counts)
 			err = write(outLines, stored, l)
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", l.number, err)
+			return fmt.Errorf("line %d: %w", l.line, err)
 		}
 	}
 }

@@ -30,10 +30,10 @@ type walk struct {
 	begun         time.Time
 
 	mu sync.Mutex
-	// positions are those of the segments that this process has walked so far, and
+	// checkpoints are those of the segments that this process has walked so far, and
 	// scanned is how many items it has read itself.
-	positions map[int]position
-	scanned   int64
+	checkpoints map[int]checkpoint
+	scanned     int64
 }
 
 func newWalk(j Job, write bool) (*walk, error) {
@@ -41,7 +41,7 @@ func newWalk(j Job, write bool) (*walk, error) {
 	return &walk{
 		Job: j, write: write, owner: rand.Text(), entities: entities,
 		reads: newBudget(j.ReadUnits), writes: newBudget(j.WriteUnits),
-		positions: map[int]position{}, begun: time.Now(),
+		checkpoints: map[int]checkpoint{}, begun: time.Now(),
 	}, err
 }
 
@@ -53,7 +53,7 @@ func (w *walk) held(ctx context.Context, n int) error {
 	l := w.lease(n, w.owner)
 	var seen lease.Seen
 	for {
-		at, found, err := lease.Read[position](ctx, l)
+		at, found, err := lease.Read[checkpoint](ctx, l)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (w *walk) held(ctx context.Context, n int) error {
 		if found && at.Done {
 			return nil
 		}
-		h, err := lease.Take(ctx, l, position{Segments: w.Segments}, &seen)
+		h, err := lease.Take(ctx, l, checkpoint{Segments: w.Segments}, &seen)
 		if err == nil {
 			err = w.segment(ctx, n, &h.State, h.Save)
 			switch {

@@ -12,7 +12,7 @@ import (
 )
 
 // start checks a query and opens its cursor. after is nil without one.
-func (r *Reader[T]) start(q Query) (after *position, at paginate.Position, err error) {
+func (r *Reader[T]) start(q Query) (after *rank, at paginate.Position, err error) {
 	if q.Limit < 0 {
 		return nil, at, r.invalid("Limit", "is negative")
 	}
@@ -23,7 +23,7 @@ func (r *Reader[T]) start(q Query) (after *position, at paginate.Position, err e
 		return nil, at, err
 	}
 	first := at.Values[0]
-	p := position{sk: keys.SK(first.Data)}
+	p := rank{sk: keys.SK(first.Data)}
 	switch {
 	case len(at.Values) != 1+int(r.ties):
 		// NonUniqueSortKeys, or Dedupe together with it, was switched between the pages.
@@ -43,13 +43,13 @@ func (r *Reader[T]) start(q Query) (after *position, at paginate.Position, err e
 // mergeFrom returns a read of all shards from a position on, or from the start of the
 // query. It has sent nothing yet. There are no shards to read if nothing of the range is
 // left.
-func (r *Reader[T]) mergeFrom(q Query, after *position) *merge[T] {
+func (r *Reader[T]) mergeFrom(q Query, after *rank) *merge[T] {
 	m := &merge[T]{r: r, q: q, after: after}
 	if m.bounds = remaining(q, m.after); m.bounds.Empty() {
 		return m
 	}
 	for i, pk := range r.shards {
-		m.shards = append(m.shards, &source{number: i, pk: pk})
+		m.shards = append(m.shards, &source{index: i, pk: pk})
 	}
 	return m
 }
@@ -63,7 +63,7 @@ func (r *Reader[T]) mergeFrom(q Query, after *position) *merge[T] {
 // so is the one key after a prefix that the result may include.
 //
 // AWS: Query, Amazon DynamoDB API Reference.
-func remaining(q Query, after *position) keys.Range {
+func remaining(q Query, after *rank) keys.Range {
 	r := q.Range
 	if after == nil {
 		return r
@@ -125,7 +125,7 @@ func (r *Reader[T]) scope(q Query) []byte {
 }
 
 // seal makes the cursor of a position.
-func (r *Reader[T]) seal(q Query, p position, at paginate.Position) (string, error) {
+func (r *Reader[T]) seal(q Query, p rank, at paginate.Position) (string, error) {
 	at.Values = []paginate.Value{{Kind: paginate.String, Data: string(p.sk)}}
 	switch r.ties {
 	case byIdentity:
@@ -142,9 +142,9 @@ func (r *Reader[T]) seal(q Query, p position, at paginate.Position) (string, err
 
 // sealBack makes the cursor that leads from a page to where the query came from: from its first
 // row or, if it has none, from the position of the query, with nothing on this side of it.
-func (r *Reader[T]) sealBack(q Query, rows []row[T], at position, before bool) (string, error) {
+func (r *Reader[T]) sealBack(q Query, rows []row[T], at rank, before bool) (string, error) {
 	if len(rows) > 0 {
-		return r.seal(q, rows[0].position, paginate.Position{Before: before})
+		return r.seal(q, rows[0].rank, paginate.Position{Before: before})
 	}
 	return r.seal(q, at, paginate.Position{Before: before, FromEdge: true})
 }

@@ -36,7 +36,7 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], err
 			mu.Lock()
 			defer mu.Unlock()
 			if first == nil {
-				first = m.r.failed(a.source.number, err)
+				first = m.r.failed(a.source.index, err)
 			}
 			cancel()
 		})

@@ -24,10 +24,10 @@ type merge[T any] struct {
 	rows   []row[T]
 	// after is where the walk stands: at the last row taken, or where the cursor
 	// says. Rows up to it are not returned again.
-	after *position
+	after *rank
 	// last is the row at that position if it was seen, nil before. It serves to
 	// notice other rows with its sort key.
-	last  *position
+	last  *rank
 	stats Stats
 	// read counts the rows, and again those that Dedupe left out.
 	read, again int
@@ -35,8 +35,8 @@ type merge[T any] struct {
 
 // source is one shard, as far as it was read.
 type source struct {
-	number int
-	pk     keys.PK
+	index int
+	pk    keys.PK
 	// next is where to continue.
 	next table.Item
 	// last is the sort key that was read last; meaningless before any was. run
@@ -47,8 +47,8 @@ type source struct {
 	done bool
 }
 
-// position is the place of an item in the order of the walk.
-type position struct {
+// rank is the place of an item in the order of the walk.
+type rank struct {
 	sk keys.SK
 	// id is what Dedupe returns for the item; empty without it.
 	id string
@@ -58,7 +58,7 @@ type position struct {
 
 // row is an item that was read, or the reason why it could not be decoded.
 type row[T any] struct {
-	position
+	rank
 	shard int
 	value T
 	err   error
@@ -79,7 +79,7 @@ const (
 
 // compare orders two positions as the query wants them, copies of one value by
 // their table keys.
-func (m *merge[T]) compare(a, b position) int {
+func (m *merge[T]) compare(a, b rank) int {
 	return m.direct(cmp.Or(
 		//mutants:guard items with equal sort keys are in the order of their table keys | TestDefaultEngine/^Shard$ ./suites/conformance | , cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK) =>
 		cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK)))
@@ -128,7 +128,7 @@ func (m *merge[T]) asks(n, round int) []ask {
 	have := counts(m.rows, len(m.shards))
 	for _, s := range m.shards {
 		if !s.done && !m.final(s, n) {
-			asks = append(asks, ask{s, m.limit(s, n, round, have[s.number])})
+			asks = append(asks, ask{s, m.limit(s, n, round, have[s.index])})
 		}
 	}
 	return asks
@@ -169,7 +169,7 @@ func (m *merge[T]) limit(s *source, n, round, have int) int {
 	}
 	copies := float64(m.r.copies.Load()) / 100
 	most := max(int(math.Ceil(float64(want)*copies)), 1)
-	share := m.r.shares.of(s.number)
+	share := m.r.fractions.of(s.index)
 	if round > 1 && before > 0 {
 		share = float64(have) / float64(before)
 	}
@@ -217,7 +217,7 @@ func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 		for _, read := range page.Rows {
 			items++
 			bytes += int64(read.Size)
-			row := row[T]{position{sk: read.IndexKey.SK, key: read.Key}, s.number, read.Value, read.Err}
+			row := row[T]{rank{sk: read.IndexKey.SK, key: read.Key}, s.index, read.Value, read.Err}
 			s.saw(row.sk)
 			if r.o.Dedupe != nil && row.err == nil {
 				row.id, row.err = r.identity(row)
@@ -236,7 +236,7 @@ func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 		// A moving mean, so that a reader follows when items grow.
 		r.size.Store((r.size.Load() + bytes/items) / 2)
 	}
-	slices.SortStableFunc(m.rows, func(a, b row[T]) int { return m.compare(a.position, b.position) })
+	slices.SortStableFunc(m.rows, func(a, b row[T]) int { return m.compare(a.rank, b.rank) })
 	if err := m.compact(); err != nil {
 		return err
 	}
@@ -285,11 +285,11 @@ func (m *merge[T]) wants(row row[T]) (bool, error) {
 		return m.direct(cmp.Compare(row.id, after.id)) > 0, nil
 	case m.r.ties == byTableKey:
 		//mutants:guard a page begins at the cursor among equal sort keys | TestDefaultEngine/^Shard$ ./suites/conformance | > 0 => >= 0
-		return m.compare(row.position, *after) > 0, nil
+		return m.compare(row.rank, *after) > 0, nil
 	case m.last == nil:
-		at := row.position
+		at := row.rank
 		m.last = &at
-	case !m.same(*m.last, row.position):
+	case !m.same(*m.last, row.rank):
 		return false, m.r.tied()
 	}
 	return false, nil
@@ -297,7 +297,7 @@ func (m *merge[T]) wants(row row[T]) (bool, error) {
 
 // same reports whether two rows with the same sort key are one item or copies of
 // one value.
-func (m *merge[T]) same(a, b position) bool {
+func (m *merge[T]) same(a, b rank) bool {
 	if m.r.o.Dedupe != nil {
 		return a.id == b.id
 	}
@@ -342,9 +342,9 @@ func (m *merge[T]) take(n int) []row[T] {
 	if len(taken) == 0 {
 		return nil
 	}
-	last := taken[len(taken)-1].position
+	last := taken[len(taken)-1].rank
 	m.after, m.last = &last, &last
-	m.r.shares.learn(counts(taken, len(m.shards)), len(taken))
+	m.r.fractions.learn(counts(taken, len(m.shards)), len(taken))
 	return taken
 }
 
@@ -353,27 +353,27 @@ func (m *merge[T]) ended() bool {
 	return len(m.rows) == 0 && !slices.ContainsFunc(m.shards, func(s *source) bool { return !s.done })
 }
 
-// shares are the parts that the shards have of the rows of recent reads, in
+// fractions are the parts that the shards have of the rows of recent reads, in
 // millionths. Writers of hot ids make them unequal.
-type shares []atomic.Int64
+type fractions []atomic.Int64
 
 // remembered is the number of rows after which a share has changed by two thirds
 // of what is new.
 const remembered = 1000
 
-func newShares(n int) shares {
-	s := make(shares, n)
+func newFractions(n int) fractions {
+	s := make(fractions, n)
 	for i := range s {
 		s[i].Store(int64(1e6 / n))
 	}
 	return s
 }
 
-func (s shares) of(shard int) float64 { return float64(s[shard].Load()) / 1e6 }
+func (s fractions) of(shard int) float64 { return float64(s[shard].Load()) / 1e6 }
 
 // learn takes in what the shards had of some rows. Concurrent reads may overwrite
 // what another has learned, which costs a few read units at most.
-func (s shares) learn(have []int, rows int) {
+func (s fractions) learn(have []int, rows int) {
 	for i, n := range have {
 		now := 1e6 * float64(n) / float64(rows)
 		old := float64(s[i].Load())

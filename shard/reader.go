@@ -102,7 +102,7 @@ type Reader[T any] struct {
 	// size is the recent mean size of items in bytes, copies the recent number of
 	// items for a hundred values.
 	size, copies atomic.Int64
-	shares       shares
+	fractions    fractions
 }
 
 // New returns a reader of an index of a table. A view made by
@@ -139,7 +139,7 @@ func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], e
 		r.ties = byTableKey
 	}
 	r.o.Concurrency = cmp.Or(o.Concurrency, min(len(r.shards), defaultConcurrency))
-	r.shares = newShares(len(r.shards))
+	r.fractions = newFractions(len(r.shards))
 	r.size.Store(guessedSize)
 	r.copies.Store(100)
 	if o.Dedupe != nil {
@@ -206,7 +206,7 @@ func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
 // pageBefore reads a page in reverse and turns it round. It reads one item more than
 // it returns, which tells whether there is a page before. fromEdge is that of the
 // cursor.
-func (r *Reader[T]) pageBefore(ctx context.Context, q Query, at position, fromEdge bool) (Page[T], error) {
+func (r *Reader[T]) pageBefore(ctx context.Context, q Query, at rank, fromEdge bool) (Page[T], error) {
 	limit := min(cmp.Or(q.Limit, defaultLimit), math.MaxInt-1)
 	q.After = ""
 	reversed, after := q, &at
@@ -219,7 +219,7 @@ func (r *Reader[T]) pageBefore(ctx context.Context, q Query, at position, fromEd
 		return Page[T]{}, err
 	}
 	if len(rows) > limit {
-		if page.Prev, err = r.seal(q, rows[limit-1].position, paginate.Position{Before: true}); err != nil {
+		if page.Prev, err = r.seal(q, rows[limit-1].rank, paginate.Position{Before: true}); err != nil {
 			return Page[T]{}, err
 		}
 		rows = rows[:limit]

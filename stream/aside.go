@@ -61,7 +61,7 @@ func (r Reader) SetAside(ctx context.Context) iter.Seq2[Aside, error] {
 	}
 }
 
-// Forget deletes the positions of the consumer in its stream and what it has set aside.
+// Forget deletes the checkpoints of the consumer in its stream and what it has set aside.
 // No process may run it at the same time. Its next run begins with the oldest record.
 func (r Reader) Forget(ctx context.Context) error {
 	r, err := r.opened(ctx)

@@ -69,8 +69,8 @@ type member struct {
 // forgetAfter is how long a process that was killed has an item.
 const forgetAfter = 10 * leaseLife
 
-// position is how far a shard was read, as it is stored in its lease.
-type position struct {
+// checkpoint is how far a shard was read, as it is stored in its lease.
+type checkpoint struct {
 	Shard string `dynamodbav:"shard"`
 	// Sequence is that of the last record that was handled, empty for none.
 	Sequence string `dynamodbav:"sequence,omitempty"`
@@ -136,7 +136,7 @@ func (c *consumer) loop(ctx context.Context) error {
 func (c *consumer) look(ctx context.Context) (done bool, err error) {
 	// Positions are read first: a shard that has one is described then.
 	q := table.Query{PK: c.partition, Range: shardPrefix.All()}
-	stored, err := lease.List[position](ctx, c.Table, itemType, q)
+	stored, err := lease.List[checkpoint](ctx, c.Table, itemType, q)
 	if err != nil {
 		return false, err
 	}
@@ -163,7 +163,7 @@ func (c *consumer) look(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return false, c.share(ctx, l, processes)
+	return false, c.rebalance(ctx, l, processes)
 }
 
 // begin stores what the consumer finds when it begins.
@@ -188,9 +188,9 @@ func (c *consumer) begin(ctx context.Context, l *lineage) error {
 	return err
 }
 
-// share takes or leaves shards of those that are ready, until the process has its
+// rebalance takes or leaves shards of those that are ready, until the process has its
 // share.
-func (c *consumer) share(ctx context.Context, l *lineage, processes int) error {
+func (c *consumer) rebalance(ctx context.Context, l *lineage, processes int) error {
 	ready := l.ready()
 	share := (len(ready) + processes - 1) / processes
 	c.mu.Lock()
@@ -217,7 +217,7 @@ func (c *consumer) share(ctx context.Context, l *lineage, processes int) error {
 			continue
 		}
 		c.seen[shard] = cmp.Or(c.seen[shard], &lease.Seen{})
-		first := position{Shard: shard, Tip: l.positions[l.parents[shard]].Tip}
+		first := checkpoint{Shard: shard, Tip: l.checkpoints[l.parents[shard]].Tip}
 		h, err := lease.Take(ctx, c.lease(shardPrefix.SK(keys.Str(shard))), first, c.seen[shard])
 		switch {
 		case errors.Is(err, lease.ErrHeld):
@@ -232,7 +232,7 @@ func (c *consumer) share(ctx context.Context, l *lineage, processes int) error {
 }
 
 // start reads a shard in a goroutine of its own.
-func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[position]) {
+func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[checkpoint]) {
 	leave := &atomic.Bool{}
 	c.mu.Lock()
 	c.reading[shard] = leave
@@ -327,7 +327,7 @@ func (c *consumer) checkLoss(ctx context.Context, l *lineage) error {
 	return nil
 }
 
-// forget deletes the position in a shard that the stream has deleted.
+// forget deletes the checkpoint in a shard that the stream has deleted.
 func (c *consumer) forget(ctx context.Context, shard string) error {
 	return c.Table.Do(ctx, table.Delete(c.lease(shardPrefix.SK(keys.Str(shard))).Key))
 }

@@ -33,12 +33,12 @@ type Reader struct {
 	Router *Router
 	// Client reads the stream.
 	Client *dynamodbstreams.Client
-	// Table holds the positions of the consumer, the router's table by default. Its
+	// Table holds the checkpoints of the consumer, the router's table by default. Its
 	// keys are strings, and leases end by its clock: those of the processes must agree
 	// within 15 seconds. What a view of it leaves out does not count.
 	Table *table.Table
 	// StreamARN is the stream, by default the newest one of the router's table. A
-	// consumer has a position of its own in each stream. A former stream that was not
+	// consumer has a checkpoint of its own in each stream. A former stream that was not
 	// read to its end has to be named.
 	StreamARN string
 
@@ -81,7 +81,7 @@ type Progress struct {
 // them. [Reader].AcceptLoss continues with those that are left.
 var ErrTrimmed = errors.New("records were lost: the stream no longer has them")
 
-// itemType is the type attribute of the items that readers store: positions,
+// itemType is the type attribute of the items that readers store: checkpoints,
 // processes, and what was set aside.
 const itemType = lease.ReaderType
 

@@ -19,7 +19,7 @@ import (
 // shardReader reads one shard under its lease.
 type shardReader struct {
 	*consumer
-	held *lease.Held[position]
+	held *lease.Held[checkpoint]
 	// leave is true when the shard is to be left to another process.
 	leave *atomic.Bool
 	// iterator is where to continue, nil at the end of the shard.
@@ -29,7 +29,7 @@ type shardReader struct {
 }
 
 // shard reads a shard until its end, or until it is left.
-func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave *atomic.Bool) error {
+func (c *consumer) shard(ctx context.Context, h *lease.Held[checkpoint], leave *atomic.Bool) error {
 	s := &shardReader{consumer: c, held: h, leave: leave, saved: time.Now()}
 	err := s.read(ctx)
 	if _, gone := errors.AsType[*streamtypes.ResourceNotFoundException](err); gone {
@@ -188,7 +188,7 @@ func (s *shardReader) next(ctx context.Context) ([]*record, error) {
 	return records, err
 }
 
-// handle gives records to the router until all were handled, and stores the position.
+// handle gives records to the router until all were handled, and stores the checkpoint.
 func (s *shardReader) handle(ctx context.Context, records []*record) error {
 	delay, attempts := 100*time.Millisecond, 0 // of the first record
 	for len(records) > 0 {
@@ -264,7 +264,7 @@ func (s *shardReader) try(ctx context.Context, records []*record) (done int, fai
 	}
 }
 
-// advance moves behind records that were handled. The position is stored, unless they
+// advance moves behind records that were handled. The checkpoint is stored, unless they
 // are items of the library alone: that would make another record.
 func (s *shardReader) advance(ctx context.Context, records []*record, failure error) error {
 	last := records[len(records)-1]
@@ -298,7 +298,7 @@ func (s *shardReader) renew(ctx context.Context) error {
 	return s.save(ctx)
 }
 
-// save stores the position.
+// save stores the checkpoint.
 func (s *shardReader) save(ctx context.Context) error {
 	err := retry(ctx, func() error { return s.held.Save(ctx) })
 	if err == nil {
