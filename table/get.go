@@ -66,7 +66,7 @@ func (t *Table) readStored(ctx context.Context, key keys.Key, b *budget) (Item, 
 // expired or not.
 func (t *Table) unfiltered() *Table {
 	view := *t
-	view.ofType, view.views, view.schema.TTL = "", nil, ""
+	view.ofType, view.views, view.withExpired = "", nil, true
 	return &view
 }
 

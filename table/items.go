@@ -88,7 +88,7 @@ func valuesOf[T any](s *items) []T { return *s.values.Addr().Interface().(*[]T) 
 func (s *items) of(t *Table) *items {
 	s.t, s.extent, s.decoder, s.watched = t, extent{}, nil, make([]item.Watched, 0, 6)
 	s.watch(t.schema.Type)
-	s.watch(t.schema.TTL)
+	s.watch(t.readExpiry())
 	if len(t.views) > 0 {
 		s.watch(t.schema.Shape)
 	}

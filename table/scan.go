@@ -148,16 +148,16 @@ func (r *reader) countOnly() error {
 	if in.FilterExpression != nil {
 		conditions = append(conditions, "("+*in.FilterExpression+")")
 	}
-	if s.TTL != "" && r.has(s.TTL) {
-		if r.isKey(s.TTL) {
-			return invalid("Index", "expired items cannot be left out: %q is a key of the query", s.TTL)
+	if expiry := r.t.readExpiry(); expiry != "" && r.has(expiry) {
+		if r.isKey(expiry) {
+			return invalid("Index", "expired items cannot be left out: %q is a key of the query", expiry)
 		}
 		now, err := r.t.unixNow()
 		if err != nil {
 			return err
 		}
 		conditions = append(conditions, "NOT #ttl BETWEEN :one AND :now")
-		in.ExpressionAttributeNames["#ttl"] = s.TTL
+		in.ExpressionAttributeNames["#ttl"] = expiry
 		in.ExpressionAttributeValues[":one"] = keyValue(types.ScalarAttributeTypeN, "1")
 		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, now)
 	}

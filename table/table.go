@@ -97,6 +97,8 @@ type Table struct {
 	name       *string
 	options    Options
 	consistent bool
+	// withExpired means that reads give expired items, too.
+	withExpired bool
 	ofType     string
 	views      []item.View // at most one of each type
 	project    []string
@@ -194,6 +196,23 @@ func (t *Table) Consistent() *Table {
 	view := *t
 	view.consistent = true
 	return &view
+}
+
+// IncludingExpired returns a view of the table whose reads, counts among them, give expired
+// items that DynamoDB has not deleted yet, as those of jobs and tools that show what is stored.
+// Writes are those of the table: an expired item is missing for their conditions.
+func (t *Table) IncludingExpired() *Table {
+	view := *t
+	view.withExpired = true
+	return &view
+}
+
+// readExpiry returns the attribute by which reads leave out items, "" for none.
+func (t *Table) readExpiry() string {
+	if t.withExpired {
+		return ""
+	}
+	return t.schema.TTL
 }
 
 // Project returns a view of the table whose reads give only these attributes of an item,

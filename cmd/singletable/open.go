@@ -53,13 +53,11 @@ func (p *program) openStored(ctx context.Context, name, schemaFile string, optio
 	if err != nil {
 		return t, err
 	}
-	ttl := spec.TTL
-	spec.TTL = ""
-	if t.table, err = table.New(t.client, spec, options); err != nil {
+	tbl, err := table.New(t.client, spec, options)
+	if err != nil {
 		return t, err
 	}
-	t.schema = t.table.Schema()
-	t.schema.TTL = ttl
+	t.table, t.schema = tbl.IncludingExpired(), tbl.Schema()
 	return t, nil
 }
 

@@ -80,11 +80,11 @@ func Client(c *dynamodb.Client, optFns ...func(*dynamodbstreams.Options)) *dynam
 func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.Key, by map[string]string, write func() error) (json.RawMessage, error) {
 	spec := t.Schema()
 	now := t.Now()
-	spec.TTL = "" // so that expired items are read, too
 	t, err := table.New(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}
+	t = t.IncludingExpired()
 	before, err := table.TransactGet[table.Item](ctx, t, ks)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,11 @@ func testCount(t *testing.T, h Harness) {
 		ops = append(ops, table.Put(key(sk), map[string]any{"entityType": "N", tbl.Schema().TTL: expiry}))
 	}
 	expect.OK(t, tbl.BatchWrite(t.Context(), ops...))
+	all := table.Query{PK: "A#1"}
+	live := expect.Value(table.Collect(table.All[table.Item](t.Context(), tbl, all)))(t)
+	stored := expect.Value(table.Collect(table.All[table.Item](t.Context(), tbl.IncludingExpired(), all)))(t)
+	counted := expect.Value(tbl.IncludingExpired().Count(t.Context(), all))(t)
+	expect.Equal(t, "items with the expired one", [2]int{len(stored), counted.Items}, [2]int{len(ops), len(live) + 1})
 	for name, q := range map[string]table.Query{
 		"all":        {PK: "A#1"},
 		"range":      {PK: "A#1", Range: keys.Prefix("N").All()},

@@ -37,12 +37,11 @@ const (
 //
 // Errors: those of [table.ScanPage].
 func Read(ctx context.Context, client table.Client, spec schema.Table, limit int) (Sample, error) {
-	spec.TTL = ""
 	t, err := table.New(starting{client}, spec, &table.Options{MaxRounds: 1})
 	if err != nil {
 		return Sample{}, err
 	}
-	r := &reader{table: t, left: limit, seen: map[keys.Key]bool{}}
+	r := &reader{table: t.IncludingExpired(), left: limit, seen: map[keys.Key]bool{}}
 	if err := r.jump(ctx, min(max(limit/perPlace, fewPlaces), mostPlaces)); err != nil {
 		return r.sample, err
 	}

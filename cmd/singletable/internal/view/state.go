@@ -96,15 +96,12 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	if m.Name != "" {
 		spec, omitted = merged(m.Table, spec), nil
 	}
-	reading := spec
-	reading.TTL = ""
 	// A page is one request, even if it is short then.
-	st.table, err = table.New(s.client, reading, &table.Options{MaxRounds: 1})
+	t, err := table.New(s.client, spec, &table.Options{MaxRounds: 1})
 	if err != nil {
 		return nil, err
 	}
-	st.schema = st.table.Schema()
-	st.schema.TTL = spec.TTL
+	st.table, st.schema = t.IncludingExpired(), t.Schema()
 	st.omitted, st.layouts = omitted, layouts(st.schema)
 	return st, nil
 }
