@@ -100,7 +100,7 @@ func used(t *testing.T, requests []tabletest.Request) (actions, resources []stri
 type payment struct {
 	ID      string  `dynamodbav:"id"`
 	Amount  int     `dynamodbav:"amount"`
-	Version int     `dynamodbav:"version"`
+	Version int64   `dynamodbav:"version"`
 	GSI1PK  keys.PK `dynamodbav:"gsi1pk,omitempty"`
 }
 

@@ -164,7 +164,7 @@ func ExampleJob_Run_fromAnotherTable() {
 	type User struct {
 		ID      int    `dynamodbav:"id"`
 		Name    string `dynamodbav:"name"`
-		Version int    `dynamodbav:"version"`
+		Version int64  `dynamodbav:"version"`
 	}
 	key := func(u User) keys.Key { return keys.Key{PK: keys.User.PK(fmt.Sprint(u.ID)), SK: keys.Profile} }
 	job := backfill.Job{

@@ -116,11 +116,7 @@ func TestVersionsThatTwoEntitiesHave(t *testing.T) {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			tbl := tabletest.New(t, schema.Table{}, nil)
-			entity := repo.Entity[person]{
-				Type: "PERSON", Version: "version",
-				Key:    func(p person) keys.Key { return personKey(p.ID) },
-				Copies: []repo.Copy[person]{{Key: func(p person) keys.Key { return emailKey(p.Email) }}},
-			}
+			entity := versionedPeople()
 			r := newRepo(t, tbl, entity)
 			entity.Copies = nil
 			former := newRepo(t, tbl, entity)
@@ -152,6 +148,15 @@ type versionedPerson struct {
 	Email   string `dynamodbav:"email"`
 	Name    string `dynamodbav:"name"`
 	Version int64  `dynamodbav:"version"`
+}
+
+func versionedPeople() repo.Entity[versionedPerson] {
+	type person = versionedPerson
+	return repo.Entity[person]{
+		Type: "PERSON", Version: "version",
+		Key:    func(p person) keys.Key { return personKey(p.ID) },
+		Copies: []repo.Copy[person]{{Key: func(p person) keys.Key { return emailKey(p.Email) }}},
+	}
 }
 
 // A release that does not know an index gives a copy its keys, which belong to the main item.

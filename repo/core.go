@@ -57,10 +57,9 @@ type core struct {
 	// [core.isExtra].
 	own map[string]bool
 	// counter is what the version attribute is, and field the struct field of T
-	// for it, if there is a plain one. widest is the greatest version that it holds.
+	// for it, if there is a plain one.
 	counter counter
 	field   []int
-	widest  int64
 	shapes  shapes
 }
 
@@ -82,10 +81,9 @@ func (c *core) init(t *table.Table, entity description) error {
 	c.shapes = newShapes(spec, entity.Version, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
 	if entity.Version != "" {
-		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
+		c.counter, _ = probeVersion(entity.typ, entity.Version)
 		c.field, _ = item.Field(entity.typ, entity.Version)
 	}
-	c.widest = widestVersion(entity.typ, c.field)
 	c.setIndexes(spec)
 	c.textKeys = spec.SK != "" && spec.PKType == types.ScalarAttributeTypeS && spec.SKType == types.ScalarAttributeTypeS
 	c.reserved = map[string]bool{

@@ -26,7 +26,7 @@ type word struct {
 	Upper    string `dynamodbav:"upper,omitempty"`
 	N        int    `dynamodbav:"n,omitempty"`
 	Revision string `dynamodbav:"revision,omitempty"`
-	Version  int    `dynamodbav:"version,omitempty"`
+	Version  int64  `dynamodbav:"version,omitempty"`
 }
 
 func derives(attribute string, of func(string) string) repo.Upgrade {
@@ -43,7 +43,7 @@ func words(t *testing.T, tbl *table.Table, version string) []*repo.Repo[word] {
 	upgrades := []repo.Upgrade{derives("lower", strings.ToLower), derives("upper", strings.ToUpper)}
 	for i := range all {
 		all[i] = newRepo(t, tbl, repo.Entity[word]{
-			Type: "WORD", Version: version, VersionFromOne: version == "version", Upgrades: upgrades[:i],
+			Type: "WORD", Version: version, Upgrades: upgrades[:i],
 			Key: func(w word) keys.Key { return keys.Key{PK: keys.PK("WORD#" + w.ID), SK: "WORD"} },
 		})
 	}

@@ -100,27 +100,20 @@ type Entity[T any] struct {
 	// entity, even if the entity is deleted and re-created. It can serve as an HTTP
 	// ETag. Prefer it.
 	//
-	// If the field is an integer, it is a version, which counts the writes. The
-	// first version of an entity is drawn at random below 2^52, so that an entity
-	// that is re-created does not meet the versions of the former one.
+	// If the field is an integer, it is a version, which counts the writes from 1. It cannot
+	// tell a re-created entity from the former one: a stale writer with the same version can
+	// overwrite or delete the new one, or remove the unique value of a copy. Use it only for
+	// entities whose ids are never used again. Two entities can have the same version too, so
+	// Update, Put and Delete read each copy that they change: a read more for each. The field
+	// holds 2^53-1, as an int64 does.
 	//
 	// If the attribute of a stored item is missing, NULL or empty, the first write
 	// expects that and sets it. An attribute of another type than the field is
-	// [table.ErrInvalid] for every write, and so is a version below 0, or of 2^63 or more.
+	// [table.ErrInvalid] for every write, and so is a version below 0 or above 2^63-2.
 	// A read that cannot decode it returns the error of attributevalue.
 	//
 	// In a struct, the field is a plain string or integer, and not behind a pointer.
 	Version string
-	// VersionFromOne makes the first version 1. Then a stale writer can mistake a
-	// re-created entity with the same version for the one that it has read, and
-	// overwrite it, or remove the unique value of a copy. Use it only for entities
-	// whose ids are never used again. Two entities can have the same version too, as with
-	// one that another program began with a small number: then writes read the copies that
-	// they change, and PutOps, UpdateOps and DeleteOps, which read nothing, can take the
-	// copy of one for the other's. The field can be a narrow integer, such as a
-	// uint8. A write whose version it does not hold is [table.ErrInvalid]. The greatest
-	// number of an unsigned field is no version.
-	VersionFromOne bool
 
 	// Upgrades convert items that earlier releases have stored. The first one
 	// brings an item from OldestShape to the next shape, and so on: the current
@@ -191,8 +184,7 @@ func describe[T any](e Entity[T]) description {
 	d := description{typ: reflect.TypeFor[T](), update: update[T]}
 	d.Entity = Entity[any]{
 		Type: e.Type, Key: ofPointer(e.Key), Indexes: indexesOf(e.Indexes),
-		Version: e.Version, VersionFromOne: e.VersionFromOne,
-		Upgrades: e.Upgrades, OldestShape: e.OldestShape,
+		Version: e.Version, Upgrades: e.Upgrades, OldestShape: e.OldestShape,
 		FormerCopies: ofPointers(e.FormerCopies),
 	}
 	if e.Claims != nil {
@@ -296,7 +288,7 @@ func (e *description) versionProblems(p *problems, spec schema.Table) {
 		if slices.Contains(e.indexAttributes(spec), e.Version) {
 			p.add("Version: attribute %q is a key of an index that the entity declares", e.Version)
 		}
-		if _, problem := probeVersion(e.typ, e.Version, e.VersionFromOne); problem != "" {
+		if _, problem := probeVersion(e.typ, e.Version); problem != "" {
 			p.add("%s", problem)
 		}
 	}

@@ -59,7 +59,7 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 			[]string{"FormerCopies: need a Version"},
 		},
 		"upgrades without a change": {
-			repo.Entity[User]{Type: "USER", Key: key, Version: "version", VersionFromOne: true, Upgrades: []repo.Upgrade{
+			repo.Entity[User]{Type: "USER", Key: key, Version: "version", Upgrades: []repo.Upgrade{
 				{}, {Writes: []string{"name"}}, {Removes: []string{"nick"}}, {Writes: []string{"name"}, Removes: []string{"nick"}},
 			}},
 			[]string{
@@ -210,22 +210,6 @@ func TestCopiesHaveNamesByDefault(t *testing.T) {
 		names = append(names, op.Name())
 	}
 	expect.Equal(t, "names", names, []string{"PAGE", "PAGE copy 1", "PAGE by tag", "PAGE copy 3"})
-}
-
-// The first version of an entity is drawn from 1 to 2^52-1.
-func TestFirstVersions(t *testing.T) {
-	t.Parallel()
-	tbl, _ := unsent(t)
-	e := userEntity
-	e.VersionFromOne = false
-	users := newRepo(t, tbl, e)
-	for range 100 {
-		u := User{ID: "u-1"}
-		users.CreateOps(&u)
-		if u.Version < 1 || u.Version >= 1<<52 {
-			t.Fatalf("version %d", u.Version)
-		}
-	}
 }
 
 // Tables have keys of all types.

@@ -158,7 +158,7 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 			delete(attributes, x.Attribute)
 		}
 	}
-	if err := cmp.Or(c.indexKeys(attributes, i, key, v), c.setKey(attributes, key), c.checkFits(s)); err != nil {
+	if err := cmp.Or(c.indexKeys(attributes, i, key, v), c.setKey(attributes, key)); err != nil {
 		return item.Made{Err: err}
 	}
 	attributes[c.schema.Type] = c.typeValue

@@ -144,7 +144,7 @@ func (c *core) complete(s *stored, loose bool) error {
 			s.keys[i+1] = keys.Key{}
 		}
 	}
-	if !loose && c.field != nil && s.stamp.version >= 0 {
+	if !loose && c.field != nil && s.stamp.hasNext() {
 		return nil
 	}
 	// The field, or the stamp, may not hold what the attribute does.

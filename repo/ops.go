@@ -87,6 +87,9 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 // if that is not nil: attributes with interfaces in them stay as they are, unless they changed.
 // made is as in createOps.
 func (c *core) replaceOps(ops []table.Op, v, made, old any, read stamp) []table.Op {
+	if !read.hasNext() {
+		return append(ops, c.refused(c.errNoVersion("value"))...)
+	}
 	var stay []string
 	if old != nil {
 		var err error
@@ -172,7 +175,10 @@ func (c *core) deleteOps(v any) []table.Op {
 		return c.each(nil, v, func(int, keys.Key) step { return step{verb: erase} })
 	}
 	read := c.stampIn(v)
-	if read == (stamp{}) && len(c.items) > 1 {
+	switch {
+	case !read.hasNext():
+		return c.refused(c.errNoVersion("value"))
+	case read == (stamp{}) && len(c.items) > 1:
 		return c.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
 	//mutants:guard DeleteOps expect the revision that was read | TestRepo/copies/DeleteOps,_Delete_and_Create ./suites/schedules | remove, held: read, gone: true, unread: true => erase

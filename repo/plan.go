@@ -35,8 +35,8 @@ import (
 //	claim that comes, or goes       create, or remove        –                   –
 //	claim of another entity         ErrExists                nothing             ErrExists
 //
-// An item without a revision cannot say whose it is, nor can a version that another entity can
-// have: then all that is touched is read.
+// Only a revision says whose an item is. Under a version, which another entity can have, and
+// under none, all that is touched is read.
 
 // snapshot is what is known of a stored entity.
 type snapshot struct {
@@ -210,9 +210,6 @@ func (p *planner) saveMain(d diff) error {
 func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 	s.verb, s.diff = patch, d
 	if p.counter != unversioned {
-		if err := p.checkFits(p.becomes); err != nil {
-			return err
-		}
 		p.setStamp(d.set, p.becomes, p.was.shape) // the same one for all items, which may share d
 	}
 	//mutants:guard an update keeps what its type does not know | TestReleases ./suites/schedules | s.diff.tooLong() { => all, err := p.encode(p.v); err == nil { raw, s.diff = item.RawOf(all), diff{}

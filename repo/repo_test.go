@@ -45,10 +45,9 @@ type User struct {
 func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
 
 var userEntity = repo.Entity[User]{
-	Type:           "USER",
-	Key:            func(u User) keys.Key { return userKey(u.ID) },
-	Version:        "version",
-	VersionFromOne: true,
+	Type:    "USER",
+	Key:     func(u User) keys.Key { return userKey(u.ID) },
+	Version: "version",
 }
 
 type Tx struct {
@@ -80,9 +79,8 @@ var txEntity = repo.Entity[Tx]{
 			return keys.Key{PK: keys.Prefix("PENDING").PK()}
 		},
 	},
-	Copies:         []repo.Copy[Tx]{{Name: "by user", Key: Tx.listKey}},
-	Version:        "version",
-	VersionFromOne: true,
+	Copies:  []repo.Copy[Tx]{{Name: "by user", Key: Tx.listKey}},
+	Version: "version",
 }
 
 var start = time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
@@ -251,7 +249,7 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 	tbl, faults := unsent(t)
 	txs := newRepo(t, tbl, txEntity)
 	unversioned := txEntity
-	unversioned.Version, unversioned.VersionFromOne, unversioned.Copies = "", false, nil
+	unversioned.Version, unversioned.Copies = "", nil
 	plain := newRepo(t, tbl, unversioned)
 	badIndex := txEntity
 	badIndex.Indexes = repo.Indexes[Tx]{"GSI1": func(Tx) keys.Key { return keys.Key{PK: "GLOBAL_TX"} }}

@@ -121,16 +121,12 @@ func (c *core) withNext(op table.Op, present bool) table.Op {
 }
 
 // admit refreshes a stored item whose shape or version the op of an upsert did not
-// admit, unless no write of it can succeed. It returns present, false for an item of a
-// newer shape: what that derives is not for this program to store.
+// admit. It returns present, false for an item of a newer shape: what that derives is not
+// for this program to store.
 func (c *core) admit(ctx context.Context, key keys.Key, refusal error, present bool) (bool, error) {
-	if failed, ok := table.FailedOp(refusal, ""); ok {
-		if err := c.checkFits(c.next(c.stampOf(failed.Stored))); err != nil {
-			return false, c.fail("Upsert", key, err)
-		}
-		if present && c.shapes.of(failed.Stored) > c.shapes.current {
-			return false, nil
-		}
+	failed, ok := table.FailedOp(refusal, "")
+	if ok && present && c.shapes.of(failed.Stored) > c.shapes.current {
+		return false, nil
 	}
 	_, err := c.refreshStored(ctx, key)
 	return present, err
@@ -143,15 +139,11 @@ func racesCreation(err error) bool {
 	return refused && errors.Is(err, table.ErrConflict)
 }
 
-// counts is the condition that 1 can be added to the version of a stored item. One
-// without a version is refreshed first, which draws the version, unless it is to be 1.
+// counts is the condition that 1 can be added to the version of a stored item, if it has one.
+// One that is NULL or a text is refreshed first.
 func (c *core) counts() expression.ConditionBuilder {
 	version := item.Name(c.entity.Version)
-	within := version.Between(expression.Value(0), expression.Value(c.widest-1)) // no NULL or text is
-	if c.entity.VersionFromOne {
-		return version.AttributeNotExists().Or(within)
-	}
-	return within
+	return version.AttributeNotExists().Or(version.Between(expression.Value(0), expression.Value(maxVersion)))
 }
 
 // checkFilter reports attributes in a filter that T does not have: a filter on a misspelled

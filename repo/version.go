@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	mathrand "math/rand/v2"
 	"reflect"
 	"strconv"
 
@@ -29,62 +28,40 @@ type counter int
 
 const (
 	unversioned counter = iota
-	// versioned entities have an integer that counts, revised ones a string that
+	// versioned entities have an integer that counts from 1, revised ones a string that
 	// is drawn at random.
 	versioned
 	revised
 )
 
-// maxFirst bounds the first version of an entity. JSON keeps integers below 2^53,
-// so it leaves as many writes.
-const maxFirst = 1 << 52
-
 // next returns the stamp of the write that comes after s.
 func (c *core) next(s stamp) stamp {
-	switch {
-	case c.counter == revised:
+	switch c.counter {
+	case revised:
 		//mutants:guard a revision is drawn for each write | TestRepo/revision/Put,_Put ./suites/schedules | rand.Text() => rand.Text()[:0] + "same"
 		return stamp{revision: rand.Text()}
-	case c.counter == unversioned:
-		return stamp{}
-	//mutants:guard a first version is drawn at random | TestRepo/version/DeleteOps,_Delete_and_Create ./suites/schedules
-	case s.version == 0 && !c.entity.VersionFromOne:
-		return stamp{version: 1 + mathrand.Int64N(maxFirst-1)}
+	case versioned:
+		return stamp{version: s.version + 1}
 	}
-	return stamp{version: s.version + 1}
+	return stamp{}
 }
 
-// identifies reports whether no other entity has the stamp: a revision, and a version that
-// has begun at random. Other programs have begun with small ones.
+// identifies reports whether no other entity has the stamp: versions count from 1.
 func (c *core) identifies(s stamp) bool {
-	//mutants:guard a version that two entities can have does not say whose a copy is | TestVersionsThatTwoEntitiesHave | leastRandom => 1
-	return s.revision != "" || !c.entity.VersionFromOne && s.version >= leastRandom
+	//mutants:guard a version that two entities can have does not say whose a copy is | TestVersionsThatTwoEntitiesHave | s.revision != "" => true
+	return s.revision != ""
 }
 
-// leastRandom is a version that one in a million entities begins below.
-const leastRandom = maxFirst >> 20
+// maxVersion is the greatest version that a write can follow: the next one is the greatest int64.
+const maxVersion = math.MaxInt64 - 1
 
-// checkFits reports the version of a write that the field of T does not hold.
-func (c *core) checkFits(s stamp) error {
-	if s.version > c.widest || s.version == math.MinInt64 { // which comes after the greatest one
-		return fmt.Errorf("%w: %q: the field for attribute %q does not hold the next version", errInvalidEntity, c.entity.Type, c.entity.Version)
-	}
-	return nil
-}
+// hasNext reports whether a write can follow s.
+func (s stamp) hasNext() bool { return s.version >= 0 && s.version <= maxVersion }
 
-// widestVersion returns the greatest version that a field of a struct holds. The greatest
-// number of an unsigned one is none: release 0.1.0-rc.1 would refuse to write its value.
-func widestVersion(t reflect.Type, field []int) int64 {
-	if field == nil {
-		return math.MaxInt64
-	}
-	switch f := t.FieldByIndex(field).Type; {
-	case reflect.Zero(f).CanInt():
-		return math.MaxInt64 >> (64 - f.Bits())
-	case reflect.Zero(f).CanUint() && f.Bits() < 64:
-		return 1<<f.Bits() - 2
-	}
-	return math.MaxInt64
+// errNoVersion is the error of a stamp that no write can follow.
+func (c *core) errNoVersion(whose string) error {
+	return fmt.Errorf("%w: %q: attribute %q of the %s is no integer from 0 to 2^63-2",
+		errInvalidEntity, c.entity.Type, c.entity.Version, whose)
 }
 
 // value returns the stamp as it is stored.
@@ -126,11 +103,10 @@ func (c *core) checkStamp(attributes table.Item) error {
 	case !stored, p.Kind == item.NULL, p.Kind == item.S && c.counter == revised:
 		return nil
 	case p.Kind == item.N && c.counter == versioned:
-		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil && n >= 0 {
+		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil && (stamp{version: n}).hasNext() {
 			return nil
 		}
-		return fmt.Errorf("%w: %q: attribute %q of the stored item is no integer from 0 to 2^63-1",
-			errInvalidEntity, c.entity.Type, c.entity.Version)
+		return c.errNoVersion("stored item")
 	}
 	return fmt.Errorf("%w: %q: attribute %q of the stored item has another type than the field for it",
 		errInvalidEntity, c.entity.Type, c.entity.Version)
@@ -172,9 +148,6 @@ func (c *core) stampIn(v any) stamp {
 // withStamp makes what to points to the value of v with a stamp. v stays as it is, unless
 // to is v.
 func (c *core) withStamp(to, v any, s stamp) error {
-	if err := c.checkFits(s); err != nil {
-		return err
-	}
 	if c.field == nil && c.counter != unversioned {
 		return setAttribute(to, v, c.entity.Version, s.value())
 	}
@@ -253,25 +226,20 @@ func (c *core) guard(op table.Op, s stamp) table.Op {
 
 // probeVersion tries whether a version attribute finds its way into T and back.
 // It returns what T has for it, or why it does not do.
-func probeVersion(t reflect.Type, attribute string, fromOne bool) (counter, string) {
+func probeVersion(t reflect.Type, attribute string) (counter, string) {
 	const widest = 1<<53 - 1
 	_, known := item.Attributes(t)
 	_, plain := item.Field(t, attribute)
 	holds := func(s stamp) bool { return (plain || !known) && keeps(t, attribute, s.value()) }
 	switch {
 	case holds(stamp{revision: "probe"}):
-		if fromOne {
-			return revised, "VersionFromOne: goes with an integer version, and the field is a string"
-		}
 		return revised, ""
 	case holds(stamp{version: widest}):
 		return versioned, ""
 	case !holds(stamp{version: 7}):
 		return unversioned, fmt.Sprintf("Version: %v has no string or integer field for attribute %q", t, attribute)
-	case fromOne:
-		return versioned, ""
 	}
-	return versioned, fmt.Sprintf("Version: the field of %v for attribute %q does not hold 2^53-1; make it an int64 or a string, or set VersionFromOne",
+	return versioned, fmt.Sprintf("Version: the field of %v for attribute %q does not hold 2^53-1; make it an int64, which reads what is stored",
 		t, attribute)
 }
 

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -17,49 +19,81 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// narrow is an entity whose field holds few versions.
-type narrow[V int8 | uint8] struct {
+// serial is an entity whose field holds versions of a type.
+type serial[V int8 | uint8 | int32 | int64 | uint64] struct {
 	N       int `dynamodbav:"n"`
 	Version V   `dynamodbav:"version"`
 }
 
-type numbered = narrow[uint8]
+type numbered = serial[int64]
 
-// No write stores a version that the field does not hold, or the greatest number of an
-// unsigned field, whose value release 0.1.0-rc.1 would not write.
-func TestVersionsEndWithTheField(t *testing.T) {
+func serialEntity[V int8 | uint8 | int32 | int64 | uint64]() repo.Entity[serial[V]] {
+	return repo.Entity[serial[V]]{Type: "NUMBERED", Version: "version", Key: func(serial[V]) keys.Key { return docKey }}
+}
+
+// A field that would end the counting early is refused. An int64 reads the versions that
+// 0.1.0-rc.1 has stored of such a field, and goes on from the last one that it held.
+func TestNarrowVersions(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema.Table{}, nil)
-	e := repo.Entity[numbered]{Type: "NUMBERED", Version: "version", VersionFromOne: true, Key: func(numbered) keys.Key { return docKey }}
-	all := newRepo(t, tbl, e)
-	e.Upgrades = []repo.Upgrade{repo.Drop("fax")}
-	upgraded := newRepo(t, tbl, e)
-	add := expression.Add(expression.Name("n"), expression.Value(1))
-	for name, write := range map[string]func(v *numbered) error{
-		"Put":         func(v *numbered) error { return all.Put(t.Context(), v) },
-		"TransactPut": func(v *numbered) error { return all.TransactPut(t.Context(), v) },
-		"Update": func(*numbered) error {
-			return expect.ErrOf(all.Update(t.Context(), docKey, func(v *numbered) error { v.N++; return nil }))
-		},
-		"Upsert":  func(v *numbered) error { return expect.ErrOf(all.Upsert(t.Context(), *v, add)) },
-		"Refresh": func(*numbered) error { return expect.ErrOf(upgraded.Refresh(t.Context(), docKey)) },
-		"RefreshItems": func(*numbered) error {
-			return expect.ErrOf(upgraded.RefreshItems(storedItem(t, tbl, docKey)))
-		},
+	for name, tt := range map[string]struct {
+		err error
+		ok  bool
+	}{
+		"int8":   {repo.Declared(tbl, serialEntity[int8]()), false},
+		"uint8":  {repo.Declared(tbl, serialEntity[uint8]()), false},
+		"int32":  {repo.Declared(tbl, serialEntity[int32]()), false},
+		"int64":  {repo.Declared(tbl, serialEntity[int64]()), true},
+		"uint64": {repo.Declared(tbl, serialEntity[uint64]()), true},
 	} {
-		for version, fits := range map[int]bool{253: true, 254: false} {
-			expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "NUMBERED", "n": 1, "version": version})))
-			stored := numbered{N: 1, Version: uint8(version)}
-			v := stored
-			v.N++
-			err := write(&v)
-			if fits {
-				expect.OK(t, err)
-				continue
+		if tt.ok != (tt.err == nil) || !tt.ok && !errors.Is(tt.err, table.ErrInvalid) {
+			t.Errorf("%s: %v", name, tt.err)
+		}
+	}
+	r := newRepo(t, tbl, serialEntity[int64]())
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "NUMBERED", "n": 1, "version": 254})))
+	for _, want := range []int64{255, 256} {
+		v := expect.Value(r.Update(t.Context(), docKey, func(v *numbered) error { v.N++; return nil }))(t)
+		expect.Equal(t, "version", v.Version, want)
+	}
+}
+
+// Entities go on from versions that 0.1.0-rc.1 has begun at random, or another program at any
+// number, also if two of them have the same one.
+func TestVersionsThatBeganAtRandom(t *testing.T) {
+	t.Parallel()
+	type person = versionedPerson
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	r := newRepo(t, tbl, versionedPeople())
+	for write, change := range map[string]func(p person) error{
+		"Update": func(p person) error {
+			return expect.ErrOf(r.Update(t.Context(), personKey(p.ID), func(p *person) error { p.Name = "new"; return nil }))
+		},
+		"Put":       func(p person) error { p.Name = "new"; return r.Put(t.Context(), &p) },
+		"UpdateOps": func(p person) error { v := p; v.Name = "new"; return tbl.Transact(t.Context(), r.UpdateOps(p, &v)...) },
+		"DeleteOps": func(p person) error { return tbl.Transact(t.Context(), r.DeleteOps(p)...) },
+		"Delete":    func(p person) error { return r.Delete(t.Context(), emailKey(p.Email)) },
+	} {
+		for name, began := range map[string]int64{"any": 1<<52 - 1, "one below 2^32": 1<<32 - 1, "a small one": 7} {
+			for _, id := range []string{"a", "b"} {
+				p := map[string]any{"entityType": "PERSON", "id": id, "email": id + "@x", "name": "old", "version": began}
+				expect.OK(t, tbl.Do(t.Context(), table.Put(personKey(id), p)))
+				expect.OK(t, tbl.Do(t.Context(), table.Put(emailKey(id+"@x"), p)))
 			}
-			expect.Err(t, err, table.ErrInvalid)
-			expect.Equal(t, name+": the value", v, numbered{N: 2, Version: 254})
-			expect.Equal(t, name+": the entity", expect.Value(all.Consistent().Get(t.Context(), docKey))(t), stored)
+			expect.OK(t, change(expect.Value(r.Get(t.Context(), personKey("a")))(t)))
+			for _, key := range []keys.Key{personKey("a"), emailKey("a@x")} {
+				have, err := r.Consistent().Get(t.Context(), key)
+				if write == "Delete" || write == "DeleteOps" {
+					expect.Err(t, err, table.ErrNotFound)
+					continue
+				}
+				expect.OK(t, err)
+				expect.Equal(t, write+" over "+name, have, person{ID: "a", Email: "a@x", Name: "new", Version: began + 1})
+			}
+			for _, key := range []keys.Key{personKey("b"), emailKey("b@x")} {
+				have := expect.Value(r.Consistent().Get(t.Context(), key))(t)
+				expect.Equal(t, "the other one", have, person{ID: "b", Email: "b@x", Name: "old", Version: began})
+			}
 		}
 	}
 }
@@ -67,94 +101,70 @@ func TestVersionsEndWithTheField(t *testing.T) {
 // Upsert takes an entity that has no version as other writes do.
 func TestUpsertOfAnEntityWithoutAVersion(t *testing.T) {
 	t.Parallel()
-	type counted struct {
-		N       int   `dynamodbav:"n"`
-		Version int64 `dynamodbav:"version"`
-	}
 	tbl := tabletest.New(t, schema.Table{}, nil)
-	e := repo.Entity[counted]{Type: "COUNTED", Version: "version", Key: func(counted) keys.Key { return docKey }}
-	drawn := newRepo(t, tbl, e)
-	e.VersionFromOne = true
-	fromOne := newRepo(t, tbl, e)
+	r := newRepo(t, tbl, serialEntity[int64]())
 	add := expression.Add(expression.Name("n"), expression.Value(1))
 	for name, version := range map[string]types.AttributeValue{"missing": nil, "NULL": &types.AttributeValueMemberNULL{Value: true}} {
-		for first, r := range map[bool]*repo.Repo[counted]{true: fromOne, false: drawn} {
-			item := table.Item{"entityType": &types.AttributeValueMemberS{Value: "COUNTED"}, "n": &types.AttributeValueMemberN{Value: "1"}}
-			if version != nil {
-				item["version"] = version
-			}
-			expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, item)))
-			v := expect.Value(r.Upsert(t.Context(), counted{}, add))(t)
-			if v.N != 2 || (v.Version <= 2) != first {
-				t.Errorf("%s, from one %v: %+v", name, first, v)
-			}
+		item := table.Item{"entityType": &types.AttributeValueMemberS{Value: "NUMBERED"}, "n": number(1)}
+		if version != nil {
+			item["version"] = version
+		}
+		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, item)))
+		v := expect.Value(r.Upsert(t.Context(), numbered{}, add))(t)
+		if v.N != 2 || v.Version < 1 || v.Version > 2 { // a refresh in between counts
+			t.Errorf("%s: %+v", name, v)
 		}
 	}
 }
 
-func TestSignedVersionsEndWithTheField(t *testing.T) {
+// No write follows the greatest version, or one that is none: it is refused by name, and
+// nothing is written. The one before the greatest is followed.
+func TestVersionsThatNoWriteFollows(t *testing.T) {
 	t.Parallel()
-	type small = narrow[int8]
 	tbl := tabletest.New(t, schema.Table{}, nil)
-	r := newRepo(t, tbl, repo.Entity[small]{Type: "SMALL", Version: "version", VersionFromOne: true, Key: func(small) keys.Key { return docKey }})
-	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "SMALL", "version": 126})))
-	v := small{N: 1, Version: 126}
-	expect.OK(t, r.Put(t.Context(), &v))
-	expect.Equal(t, "the greatest version", v, small{N: 1, Version: 127})
-	v.N = 2
-	expect.Err(t, r.Put(t.Context(), &v), table.ErrInvalid)
-	expect.Equal(t, "the entity", expect.Value(r.Consistent().Get(t.Context(), docKey))(t), small{N: 1, Version: 127})
+	signed, unsigned := newRepo(t, tbl, serialEntity[int64]()), newRepo(t, tbl, serialEntity[uint64]())
+	for name, version := range map[string]any{
+		"2^63-1": int64(math.MaxInt64), "2^63": uint64(1 << 63), "2^64-1": uint64(math.MaxUint64),
+		"2^64": attributevalue.Number("18446744073709551616"), "negative": -7, "a text": "7",
+	} {
+		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "NUMBERED", "n": 1, "version": version})))
+		before := storedItem(t, tbl, docKey)
+		refusesWrites(t, name+", signed", tbl, signed, before)
+		refusesWrites(t, name+", unsigned", tbl, unsigned, before)
+	}
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "NUMBERED", "version": int64(math.MaxInt64 - 1)})))
+	v := expect.Value(signed.Update(t.Context(), docKey, func(v *numbered) error { v.N++; return nil }))(t)
+	expect.Equal(t, "updated", v, numbered{N: 1, Version: math.MaxInt64})
 }
 
-// Versions are integers below 2^63, also where the field holds more.
-func TestGreatestVersion(t *testing.T) {
-	t.Parallel()
-	type wide struct {
-		N       int    `dynamodbav:"n"`
-		Version uint64 `dynamodbav:"version"`
+// refusesWrites has each write refuse a stored item.
+func refusesWrites[V int64 | uint64](t *testing.T, name string, tbl *table.Table, r *repo.Repo[serial[V]], before table.Item) {
+	t.Helper()
+	change := func(v *serial[V]) error { v.N++; return nil }
+	writes := map[string]error{
+		"Update":       expect.ErrOf(r.Update(t.Context(), docKey, change)),
+		"Put":          r.Put(t.Context(), &serial[V]{Version: 7}),
+		"Delete":       r.Delete(t.Context(), docKey),
+		"Upsert":       expect.ErrOf(r.Upsert(t.Context(), serial[V]{}, expression.Add(expression.Name("n"), expression.Value(1)))),
+		"Refresh":      expect.ErrOf(r.Refresh(t.Context(), docKey)),
+		"RefreshOps":   expect.ErrOf(r.RefreshOps(t.Context(), before)),
+		"RefreshItems": expect.ErrOf(r.RefreshItems(before)),
 	}
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	wides := newRepo(t, tbl, repo.Entity[wide]{Type: "WIDE", Version: "version", Key: func(wide) keys.Key { return docKey }})
-	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": int64(1<<63 - 2)})))
-	expect.OK(t, expect.ErrOf(wides.Update(t.Context(), docKey, func(w *wide) error { w.N++; return nil })))
-	for version, deletes := range map[uint64]bool{1<<63 - 1: true, 1 << 63: false, 1<<64 - 1: false} {
-		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": version})))
-		expect.Err(t, expect.ErrOf(wides.Upsert(t.Context(), wide{}, expression.Add(expression.Name("n"), expression.Value(1)))), table.ErrInvalid)
-		_, err := wides.Update(t.Context(), docKey, func(w *wide) error { w.N++; return nil })
-		expect.Err(t, err, table.ErrInvalid)
-		if err := wides.Delete(t.Context(), docKey); !deletes {
-			expect.Err(t, err, table.ErrInvalid)
-		} else {
-			expect.OK(t, err)
+	if v, err := r.Get(t.Context(), docKey); err == nil { // the field holds it
+		old := v
+		v.N++
+		writes["Put of what was read"] = r.Put(t.Context(), &v)
+		writes["TransactPut"] = r.TransactPut(t.Context(), &v)
+		writes["DeleteOps"] = tbl.Transact(t.Context(), r.DeleteOps(old)...)
+		writes["UpdateOps"] = tbl.Transact(t.Context(), r.UpdateOps(old, &v)...)
+	}
+	for call, err := range writes {
+		if !errors.Is(err, table.ErrInvalid) || table.Classify(err) != table.Permanent {
+			t.Errorf("%s, %s: %v (%v)", name, call, err, table.Classify(err))
 		}
 	}
-}
-
-// A version that no int64 holds is refused by name, before anything is written.
-func TestVersionsBeyondTheField(t *testing.T) {
-	t.Parallel()
-	type counted struct {
-		N       int   `dynamodbav:"n"`
-		Version int64 `dynamodbav:"version"`
-	}
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	r := newRepo(t, tbl, repo.Entity[counted]{Type: "COUNTED", Version: "version", Key: func(counted) keys.Key { return docKey }})
-	for name, version := range map[string]any{"2^63": uint64(1 << 63), "2^64": attributevalue.Number("18446744073709551616"), "negative": -7, "a text": "7"} {
-		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "COUNTED", "version": version})))
-		item := storedItem(t, tbl, docKey)
-		for call, err := range map[string]error{
-			"Update":     expect.ErrOf(r.Update(t.Context(), docKey, func(v *counted) error { v.N++; return nil })),
-			"Put":        r.Put(t.Context(), &counted{Version: 7}),
-			"Delete":     r.Delete(t.Context(), docKey),
-			"Upsert":     expect.ErrOf(r.Upsert(t.Context(), counted{}, expression.Add(expression.Name("n"), expression.Value(1)))),
-			"Refresh":    expect.ErrOf(r.Refresh(t.Context(), docKey)),
-			"RefreshOps": expect.ErrOf(r.RefreshOps(t.Context(), item)),
-		} {
-			if !errors.Is(err, table.ErrInvalid) || table.Classify(err) != table.Permanent {
-				t.Errorf("%s, %s: %v (%v)", name, call, err, table.Classify(err))
-			}
-		}
-		expect.Equal(t, name+": stored", storedItem(t, tbl, docKey)["n"], nil)
+	if !item.SameItem(before, storedItem(t, tbl, docKey)) {
+		t.Errorf("%s: the item has changed", name)
 	}
 }
 
@@ -250,7 +260,7 @@ func TestVersionOfAnotherTypeInAMap(t *testing.T) {
 func TestAVersionOfZeroIsTakenOver(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema.Table{}, nil)
-	all := newRepo(t, tbl, repo.Entity[numbered]{Type: "NUMBERED", Version: "version", VersionFromOne: true, Key: func(numbered) keys.Key { return docKey }})
+	all := newRepo(t, tbl, serialEntity[int64]())
 	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, table.Item{"entityType": &types.AttributeValueMemberS{Value: "NUMBERED"}, "version": number(0)})))
 	expect.Value(all.Refresh(t.Context(), docKey))(t)
 	changed := expect.Value(all.Update(t.Context(), docKey, func(v *numbered) error { v.N = 1; return nil }))(t)

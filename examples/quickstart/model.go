@@ -75,9 +75,8 @@ var transactionEntity = repo.Entity[Transaction]{
 	Key:     byID,
 	Indexes: repo.Indexes[Transaction]{"GSI1": inIndex},
 	Copies:  []repo.Copy[Transaction]{{Name: "by user", Key: byUser}},
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // Notification is stored once, as USER#<user> / NOTIF#<time>#<id>.

@@ -135,7 +135,7 @@ func pathlikeEntities(t *testing.T, h Harness) {
 func pathlikeUpserts(t *testing.T, h Harness) {
 	tbl := h.newTable(t, pathlike())
 	r := newRepo(t, tbl, repo.Entity[thing]{
-		Type: "THING", Version: thingVersion, VersionFromOne: true,
+		Type: "THING", Version: thingVersion,
 		Key:      func(v thing) keys.Key { return accountKey(v.ID) },
 		Upgrades: []repo.Upgrade{{Writes: []string{"l.sk[0]"}, Change: func(item table.Item) error { item["l.sk[0]"] = str("x"); return nil }}},
 	})

@@ -37,7 +37,7 @@ var accountEntity = repo.Entity[account]{
 	Type:    "ACCOUNT",
 	Key:     func(a account) keys.Key { return accountKey(a.ID) },
 	Copies:  []repo.Copy[account]{{Name: "by name", Key: func(a account) keys.Key { return nameKey(a.Name) }}},
-	Version: "version", VersionFromOne: true,
+	Version: "version",
 }
 
 func newRepo[T any](t *testing.T, tbl *table.Table, e repo.Entity[T]) *repo.Repo[T] {
@@ -106,7 +106,7 @@ func collections(t *testing.T, h Harness) {
 func otherEntities(t *testing.T, h Harness) {
 	tbl := h.newTable(t, schema.Table{})
 	accounts := newRepo(t, tbl, accountEntity)
-	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: accountEntity.Key, Version: "version", VersionFromOne: true})
+	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: accountEntity.Key, Version: "version"})
 	must(t, accounts.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 	_, get := users.Get(t.Context(), accountKey("u-123"))
 	_, many := users.GetMany(t.Context(), []keys.Key{accountKey("u-123")})

@@ -111,7 +111,7 @@ func returningConditions(t *testing.T, h Harness) {
 func upserts(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	r := newRepo(t, tbl, repo.Entity[account]{
-		Type: "COUNTER", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version", VersionFromOne: true,
+		Type: "COUNTER", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version",
 	})
 	add := func(name string) expression.UpdateBuilder {
 		return expression.Add(expression.Name(name), expression.Value(1))

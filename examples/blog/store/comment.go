@@ -36,12 +36,11 @@ type Comment struct {
 //
 // Seen: paritysuite/dynamodb-conformance, error-messages/indexReads.test.ts.
 var CommentEntity = repo.Entity[Comment]{
-	Type:    "COMMENT",
-	Key:     CommentKey,
-	Copies:  []repo.Copy[Comment]{{Name: "by author", Key: CommentByAuthorKey}},
+	Type:   "COMMENT",
+	Key:    CommentKey,
+	Copies: []repo.Copy[Comment]{{Name: "by author", Key: CommentByAuthorKey}},
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // CommentKey is the key of a comment among those on its post.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,24 +52,23 @@ type Path []string
 // a whole subtree. In the index it is DIR#<drive>#<path of its folder> /
 // <kind>#<name>, so one partition of the index is the content of one folder.
 //
-// The version of a folder counts what was put into it too. A move expects the
-// versions that it has read, so nothing is left behind.
+// The revision of a folder also changes when something is put into it. A move expects
+// the revisions that it has read, so nothing is left behind, and no node is taken for
+// another one that has its path by now.
 type Node struct {
 	Drive string `dynamodbav:"drive"`
 	Path  Path   `dynamodbav:"path"`
 	Kind  Kind   `dynamodbav:"kind"`
 	// ID stays the same when the node moves. The store draws it.
-	ID      string `dynamodbav:"nodeId"`
-	Version int64  `dynamodbav:"version"`
+	ID       string `dynamodbav:"nodeId"`
+	Revision string `dynamodbav:"revision"`
 }
 
 var nodeEntity = repo.Entity[Node]{
 	Type:    "NODE",
 	Key:     func(n Node) keys.Key { return NodeKey(n.Drive, n.Path) },
 	Indexes: repo.Indexes[Node]{childrenIndex: childKey},
-	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
+	Version: "revision",
 }
 
 // NodeKey is the key of the node at a path.
@@ -157,8 +157,8 @@ func (s *Store) makeFile(ctx context.Context, n Node, data []byte, at time.Time)
 	})
 }
 
-// receive returns the id of the folder that is to hold the path, and the op that counts
-// in its version that something was put into it. The op fails if another
+// receive returns the id of the folder that is to hold the path, and the op that gives it
+// another revision, since something was put into it. The op fails if another
 // folder has taken the path: see refused. The root is no item and never moved.
 func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []table.Op, error) {
 	if len(p) == 1 {
@@ -168,7 +168,7 @@ func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []ta
 	if errors.Is(err, table.ErrNotFound) || err == nil && folder.Kind != Folder {
 		return "", nil, ErrNoFolder
 	}
-	op := table.Update(NodeKey(drive, folder.Path), expression.Add(expression.Name("version"), expression.Value(1))).
+	op := table.Update(NodeKey(drive, folder.Path), expression.Set(expression.Name("revision"), expression.Value(rand.Text()))).
 		If(expression.Name("nodeId").Equal(expression.Value(folder.ID)))
 	return folder.ID, []table.Op{op.WithName(opFolder)}, err
 }

@@ -162,3 +162,26 @@ func TestAFileIsListedInTheFolderThatHasThePath(t *testing.T) {
 	listed := all(t, s.Files, store.FilesByDateQuery("d", other.ID), func(f store.FileInfo) string { return f.Name })
 	check.Equal(t, "files", listed, []string{"f"})
 }
+
+// A move has read a folder, and another folder takes its path before the write. The move is
+// then of the folder that has the path.
+func TestAMoveTakesNoFolderForTheFormerOne(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s := open(t)
+	former := check.Must(s.MakeFolder(t.Context(), "d", path("a")))(t)
+	var other store.Node
+	faults.Next("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		check.OK(t, check.Err(s.Move(t.Context(), "d", path("a"), path("former"))))
+		other = check.Must(s.MakeFolder(t.Context(), "d", path("a")))(t)
+		return response, err
+	})
+	faulty := openOn(t, check.Must(table.New(tabletest.Client(t, faults.Install), s.Table.Schema(), nil))(t))
+	check.OK(t, check.Err(faulty.Move(t.Context(), "d", path("a"), path("b"))))
+	check.Equal(t, "tree", tree(t, s), []string{"b", "former"})
+	for at, id := range map[string]string{"b": other.ID, "former": former.ID} {
+		n := check.Must(s.Nodes.Get(t.Context(), store.NodeKey("d", path(at))))(t)
+		check.Equal(t, at, n.ID, id)
+	}
+}

@@ -31,11 +31,10 @@ type Group struct {
 }
 
 var groupEntity = repo.Entity[Group]{
-	Type:    "GROUP",
-	Key:     func(g Group) keys.Key { return GroupKey(g.ID) },
+	Type: "GROUP",
+	Key:  func(g Group) keys.Key { return GroupKey(g.ID) },
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // GroupKey is the key of a group.
@@ -73,12 +72,11 @@ func (m *Membership) copyGroup(g Group) {
 }
 
 var membershipEntity = repo.Entity[Membership]{
-	Type:    "MEMBERSHIP",
-	Key:     MemberKey,
-	Copies:  []repo.Copy[Membership]{{Name: "by user", Key: MemberOfKey}},
+	Type:   "MEMBERSHIP",
+	Key:    MemberKey,
+	Copies: []repo.Copy[Membership]{{Name: "by user", Key: MemberOfKey}},
+	// Nobody holds a membership across leaving and joining again, so a number does.
 	Version: "version",
-	// Nobody holds a membership across leaving and joining again.
-	VersionFromOne: true,
 }
 
 // MemberKey is the key of a membership on the side of the group.

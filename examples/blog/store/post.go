@@ -35,9 +35,8 @@ var PostEntity = repo.Entity[Post]{
 	Key:     func(p Post) keys.Key { return PostKey(p.ID) },
 	Indexes: repo.Indexes[Post]{publishedIndex: PublishedKey},
 	Copies:  []repo.Copy[Post]{{Name: "by author", Key: AuthorKey}},
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // PostKey is the key of a post by its id.

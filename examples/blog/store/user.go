@@ -34,12 +34,11 @@ type User struct {
 
 // UserEntity says how users are stored.
 var UserEntity = repo.Entity[User]{
-	Type:    "USER",
-	Key:     func(u User) keys.Key { return UserKey(u.ID) },
-	Claims:  func(u User) []keys.Key { return []keys.Key{EmailKey(u.Email)} },
+	Type:   "USER",
+	Key:    func(u User) keys.Key { return UserKey(u.ID) },
+	Claims: func(u User) []keys.Key { return []keys.Key{EmailKey(u.Email)} },
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // UserKey is the key of a user's profile.

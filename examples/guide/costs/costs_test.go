@@ -41,6 +41,7 @@ type doc struct {
 	Text     string `dynamodbav:"text"`
 	Count    int    `dynamodbav:"count"`
 	Revision string `dynamodbav:"revision"`
+	Version  int64  `dynamodbav:"version,omitempty"`
 }
 
 func newDoc(i int) *doc {
@@ -66,6 +67,12 @@ func entity() repo.Entity[doc] {
 func copied() repo.Entity[doc] {
 	e := entity()
 	e.Copies = []repo.Copy[doc]{{Name: "by name", Key: byName}}
+	return e
+}
+
+func counted() repo.Entity[doc] {
+	e := copied()
+	e.Version = "version"
 	return e
 }
 
@@ -178,6 +185,7 @@ var groups = []struct {
 		{"`Update`, in one index", indexed, count, 1, 2, "the index is written too, if it holds the attribute"},
 		{"`Update` of the index key", indexed, rename, 1, 3, "the index deletes one entry and writes another" + seenIndexes},
 		{"`Update`, with one copy", copied, count, 1, 4, "two items, in a transaction"},
+		{"… and an integer version", counted, count, 2, 4, "the copy is read, too, as in `Put` and `Delete`: another entity can have the same version"},
 		{"`Update` of the copy's key", copied, rename, 2, 6, "the former copy is read, too, and deleted"},
 		{"`Upsert`", unversioned, func(e env) error { return check.Err(e.docs.Upsert(e.ctx, *newDoc(1), one)) }, 0, 1, "no read"},
 		{"`Delete`, with one copy", copied, func(e env) error { return e.docs.Delete(e.ctx, key(1)) }, 1, 4, "as much as writing what is there"},

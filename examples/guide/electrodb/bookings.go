@@ -28,7 +28,7 @@ type Booking struct {
 	Ferry   string `dynamodbav:"ferry"`
 	At      string `dynamodbav:"at"` // as JavaScript writes it, since the key is made of the text
 	Seats   int    `dynamodbav:"seats"`
-	Version int    `dynamodbav:"version"`
+	Version int64  `dynamodbav:"version"`
 	Model   string `dynamodbav:"__edb_v__"` // ElectroDB does not see an item without it
 }
 
@@ -55,9 +55,8 @@ var entity = repo.Entity[Booking]{
 			SK: keys.SK(key("$booking_1", "at", b.At, "id", b.ID)),
 		}
 	}},
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // New returns the bookings in a table.

@@ -37,7 +37,7 @@ type Guest struct {
 	ID      string `dynamodbav:"guestId"`
 	Email   string `dynamodbav:"email"`
 	Name    string `dynamodbav:"name"`
-	Version int    `dynamodbav:"version"`
+	Version int64  `dynamodbav:"version"`
 }
 
 func guestKey(id string) keys.Key { return keys.Key{PK: guest.PK(id), SK: keys.Profile} }
@@ -45,12 +45,11 @@ func guestKey(id string) keys.Key { return keys.Key{PK: guest.PK(id), SK: keys.P
 func emailKey(address string) keys.Key { return keys.Key{PK: email.PK(address), SK: keys.Metadata} }
 
 var guestEntity = repo.Entity[Guest]{
-	Type:    "GUEST",
-	Key:     func(g Guest) keys.Key { return guestKey(g.ID) },
-	Copies:  []repo.Copy[Guest]{{Name: "by e-mail", Key: func(g Guest) keys.Key { return emailKey(g.Email) }}},
+	Type:   "GUEST",
+	Key:    func(g Guest) keys.Key { return guestKey(g.ID) },
+	Copies: []repo.Copy[Guest]{{Name: "by e-mail", Key: func(g Guest) keys.Key { return emailKey(g.Email) }}},
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // Departure is a ferry that leaves at a time.
@@ -77,7 +76,7 @@ type Booking struct {
 	Leaves  time.Time `dynamodbav:"leaves"`
 	Seats   int       `dynamodbav:"seats"`
 	Made    time.Time `dynamodbav:"made"`
-	Version int       `dynamodbav:"version"`
+	Version int64     `dynamodbav:"version"`
 }
 
 func bookingKey(id string) keys.Key { return keys.Key{PK: booking.PK(id), SK: keys.Metadata} }
@@ -104,9 +103,8 @@ var bookingEntity = repo.Entity[Booking]{
 	Copies: []repo.Copy[Booking]{{Name: "by guest", Key: func(b Booking) keys.Key {
 		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.Made), keys.Str(b.ID))}
 	}}},
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // viewShards is over how many items the views of a route are counted.

@@ -25,7 +25,7 @@ type Booking struct {
 	Ferry   string    `dynamo:"ferry"`
 	At      time.Time `dynamo:"at"`
 	Seats   int       `dynamo:"seats"`
-	Version int       `dynamo:"version"`
+	Version int64     `dynamo:"version"`
 }
 
 // stored is a booking with its keys.

@@ -32,7 +32,7 @@ type Booking struct {
 	Ferry   string    `dynamodbav:"ferry"`
 	At      time.Time `dynamodbav:"at"`
 	Seats   int       `dynamodbav:"seats"`
-	Version int       `dynamodbav:"version"`
+	Version int64     `dynamodbav:"version"`
 }
 
 const (
@@ -51,9 +51,8 @@ var entity = repo.Entity[Booking]{
 	Indexes: repo.Indexes[Booking]{"GSI1": func(b Booking) keys.Key {
 		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.At), keys.Str(b.ID))}
 	}},
+	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
 }
 
 // ErrFull means that the ferry has not seats enough.

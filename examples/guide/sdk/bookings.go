@@ -27,7 +27,7 @@ type Booking struct {
 	Ferry   string    `dynamodbav:"ferry"`
 	At      time.Time `dynamodbav:"at"`
 	Seats   int       `dynamodbav:"seats"`
-	Version int       `dynamodbav:"version"`
+	Version int64     `dynamodbav:"version"`
 }
 
 // stored is a booking with its keys.
@@ -194,7 +194,7 @@ func (s *Bookings) Move(ctx context.Context, id string, at time.Time) (Booking, 
 		_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: s.table, Item: values, ConditionExpression: aws.String("version = :was"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":was": &types.AttributeValueMemberN{Value: strconv.Itoa(was)},
+				":was": &types.AttributeValueMemberN{Value: strconv.FormatInt(was, 10)},
 			},
 		})
 		if _, failed := errors.AsType[*types.ConditionalCheckFailedException](err); !failed {

@@ -31,7 +31,7 @@ type Task struct {
 }
 
 var entity = repo.Entity[Task]{
-	Type: "Task", Version: "updated", VersionFromOne: true,
+	Type: "Task", Version: "updated",
 	Key: func(t Task) keys.Key { return taskKey(t.Project, t.ID) },
 	Indexes: repo.Indexes[Task]{"gs1": func(t Task) keys.Key {
 		return keys.Key{PK: keys.PK("project#" + t.Project), SK: keys.SK("due#" + t.Due + "#" + t.ID)}
@@ -67,7 +67,7 @@ type User struct {
 }
 
 var userEntity = repo.Entity[User]{
-	Type: "User", Version: "updated", VersionFromOne: true,
+	Type: "User", Version: "updated",
 	Key: func(u User) keys.Key { return userKey(u.ID) },
 }
 

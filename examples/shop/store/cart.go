@@ -24,8 +24,9 @@ type CartLine struct {
 	Name      string    `dynamodbav:"name"`
 	Quantity  int       `dynamodbav:"quantity"`
 	AddedAt   time.Time `dynamodbav:"addedAt"`
-	// Version lets an order take a line only as it was read.
-	Version int `dynamodbav:"version"`
+	// Revision lets an order take a line only as it was read, also if the user has removed
+	// the product and added it again.
+	Revision string `dynamodbav:"revision"`
 }
 
 var cartLineEntity = repo.Entity[CartLine]{
@@ -34,7 +35,7 @@ var cartLineEntity = repo.Entity[CartLine]{
 	Indexes: repo.Indexes[CartLine]{gsi1: func(l CartLine) keys.Key {
 		return keys.Key{PK: cartPrefix.PK(l.ProductID), SK: keys.User.SK(keys.Str(l.UserID))}
 	}},
-	Version: "version",
+	Version: "revision",
 }
 
 // CartLineKey is the key of a product in a user's cart.

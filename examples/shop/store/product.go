@@ -32,7 +32,7 @@ type Product struct {
 	// Version counts all writes, also those of a sale, which takes from Stock
 	// without reading it. So a change that is based on an older product is noticed,
 	// and does not bring back sold stock.
-	Version int `dynamodbav:"version"`
+	Version int64 `dynamodbav:"version"`
 }
 
 func (p Product) audited() (id, by string) { return p.ID, p.ChangedBy }

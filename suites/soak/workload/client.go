@@ -33,7 +33,7 @@ const (
 func accountKey(id string) keys.Key { return keys.Key{PK: accountPrefix.PK(id), SK: keys.Metadata} }
 
 var accountEntity = repo.Entity[account]{
-	Type: "ACCOUNT", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version", VersionFromOne: true,
+	Type: "ACCOUNT", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version",
 }
 
 func (s *round) memberID(i int) string  { return fmt.Sprintf("%s-m%d", s.name, i) }
@@ -50,6 +50,9 @@ func (s *round) counterKey(name string) keys.Key {
 func (s *round) receiptKey(name, id string) keys.Key {
 	return keys.Key{PK: countPrefix.PK(s.name, name), SK: keys.Tx.SK(keys.Str(id))}
 }
+
+// maxFirst bounds the number that the writes of a life are counted from.
+const maxFirst = 1 << 52
 
 // deleted reports whether the member is one that is deleted and re-created.
 func (s *round) deleted(i int) bool { return i == len(s.members)-1 }
@@ -83,11 +86,14 @@ func (a *client) onMember(ctx context.Context, i int) {
 			return checker.Entity{}, members.delete(ctx, key)
 		})
 	case verb <= 3:
-		ops, version := members.createOps(n)
+		if deleted {
+			n.Version = 1 + a.r.Int64N(maxFirst)
+		}
+		ops := members.createOps(n)
 		if !deleted {
 			ops = append(ops, a.changes.CreateOps(a.change(n, 1))...)
 		}
-		call := checker.Call{Verb: checker.Create, Value: a.by, Version: version}
+		call := checker.Call{Verb: checker.Create, Value: a.by, Version: n.Version} // or 1
 		a.record(ctx, h, "Transact of repo CreateOps", call, script, func(ctx context.Context) (checker.Entity, error) {
 			return checker.Entity{}, taken(a.table.Transact(ctx, ops...))
 		})
@@ -98,6 +104,7 @@ func (a *client) onMember(ctx context.Context, i int) {
 			got, err := members.updateWith(ctx, key, func(v *nicked) ([]table.Op, error) {
 				v.Email, v.By, v.Nick = n.Email, n.By, n.Nick
 				if deleted {
+					v.Version++
 					return nil, nil
 				}
 				return a.changes.CreateOps(a.change(n, v.Version+1)), nil
@@ -121,7 +128,7 @@ func (a *client) change(n nicked, version int64) *change {
 func (a *client) putHeld(ctx context.Context, h *checker.History, script []nemesis.Fault) {
 	n := *a.held
 	call := checker.Call{Verb: checker.Put, Value: a.by, Version: n.Version, Was: n.By}
-	n.By = a.by
+	n.By, n.Version = a.by, n.Version+1
 	name, put := "repo Put", func(ctx context.Context) error { return a.lives.put(ctx, n) }
 	if a.r.IntN(2) == 0 {
 		name, put = "Transact of repo UpdateOps", func(ctx context.Context) error {

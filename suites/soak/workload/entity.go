@@ -17,12 +17,16 @@ import (
 // member is an entity with three items: under its id, in its team, and
 // under its e-mail, which is unique by that.
 type member struct {
-	ID      string `dynamodbav:"id"`
-	Team    string `dynamodbav:"team"`
-	Email   string `dynamodbav:"email"`
-	By      string `dynamodbav:"by"`
-	Score   int64  `dynamodbav:"score"`
-	Version int64  `dynamodbav:"version"`
+	ID    string `dynamodbav:"id"`
+	Team  string `dynamodbav:"team"`
+	Email string `dynamodbav:"email"`
+	By    string `dynamodbav:"by"`
+	Score int64  `dynamodbav:"score"`
+	// Version counts the writes and guards them. Members that are deleted and re-created
+	// are guarded by their Revision. The workload counts their writes, from a random number
+	// in each life, so a history tells the lives apart.
+	Version  int64  `dynamodbav:"version"`
+	Revision string `dynamodbav:"revision,omitempty"`
 }
 
 const (
@@ -51,7 +55,7 @@ var memberEntity = repo.Entity[member]{
 		}}},
 		{Name: "by email", Key: func(m member) keys.Key { return emailKey(m.Email) }},
 	},
-	Version: "version", VersionFromOne: true,
+	Version: "version",
 }
 
 // change is an entity of one item that is kept for each version of a member.

@@ -37,7 +37,7 @@ var nickedEntity = repo.Entity[nicked]{
 	Copies: append(
 		placementsOf(memberEntity.Copies, func(n nicked) member { return n.member }),
 		repo.Copy[nicked]{Name: "by nick", Key: func(n nicked) keys.Key { return nickKey(n.Nick) }}),
-	Version: memberEntity.Version, VersionFromOne: true,
+	Version: memberEntity.Version,
 }
 
 // boxed is a member as the release after that knows it: with the mailbox of its e-mail,
@@ -57,7 +57,7 @@ var boxedEntity = repo.Entity[boxed]{
 	Key:     func(b boxed) keys.Key { return memberKey(b.ID) },
 	Indexes: repo.Indexes[boxed]{shardIndex: func(b boxed) keys.Key { return nickKey(b.Nick) }},
 	Copies:  placementsOf(nickedEntity.Copies, func(b boxed) nicked { return b.nicked }),
-	Version: memberEntity.Version, VersionFromOne: true,
+	Version: memberEntity.Version,
 	Upgrades: []repo.Upgrade{{Compatible: true, Writes: []string{"mailbox"}, Change: func(item table.Item) error {
 		item["mailbox"] = encode(boxed{Mailbox: mailbox(decode[member](item).Email)})["mailbox"]
 		return nil
@@ -109,8 +109,7 @@ type release interface {
 	get(ctx context.Context, key keys.Key) (nicked, error)
 	put(ctx context.Context, n nicked) error
 	updateOps(old, n nicked) []table.Op
-	// createOps returns the version that they store, too.
-	createOps(n nicked) (ops []table.Op, version int64)
+	createOps(n nicked) []table.Op
 	updateWith(ctx context.Context, key keys.Key, change func(*nicked) ([]table.Op, error)) (nicked, error)
 	delete(ctx context.Context, key keys.Key) error
 }
@@ -125,11 +124,13 @@ type releaseOf[T any] struct {
 	from func(T) (nicked, error)
 }
 
-// newReleases returns all releases. Those of lives do not count versions from 1,
-// since their members are deleted and re-created.
+// newReleases returns all releases. Those of lives have a revision, since their members are
+// deleted and re-created.
 func newReleases(t *table.Table, lives bool) (all [3]release, err error) {
 	first, next, last := memberEntity, nickedEntity, boxedEntity
-	first.VersionFromOne, next.VersionFromOne, last.VersionFromOne = !lives, !lives, !lives
+	if lives {
+		first.Version, next.Version, last.Version = "revision", "revision", "revision"
+	}
 	members, err := repo.New(t, first)
 	if err != nil {
 		return all, err
@@ -167,12 +168,7 @@ func (r releaseOf[T]) updateOps(old, n nicked) []table.Op {
 	return r.repo.UpdateOps(r.to(old), new(r.to(n)))
 }
 
-func (r releaseOf[T]) createOps(n nicked) (ops []table.Op, version int64) {
-	v := r.to(n)
-	ops = r.repo.CreateOps(&v)
-	made, _ := r.from(v) // to has derived it
-	return ops, made.Version
-}
+func (r releaseOf[T]) createOps(n nicked) []table.Op { return r.repo.CreateOps(new(r.to(n))) }
 
 func (r releaseOf[T]) updateWith(ctx context.Context, key keys.Key, change func(*nicked) ([]table.Op, error)) (nicked, error) {
 	v, err := r.repo.UpdateWith(ctx, key, func(v *T) ([]table.Op, error) {
