@@ -76,14 +76,18 @@ func TestRepo(t *testing.T) {
 	}
 }
 
-// former are the histories in which a write is of a person who is re-created since.
-var former = []string{"Update, Delete and Create", "Put, Delete and Create", "DeleteOps, Delete and Create"}
+// losses are the histories in which a version lets a write of a former person change or delete
+// the one who is re-created.
+var losses = map[string][]string{
+	"version": {"Update, Delete and Create", "Put, Delete and Create", "DeleteOps, Delete and Create"},
+	"counted": {"Update, Delete and Create", "Put, Delete and Create", "DeleteOps, Delete and Create"},
+}
 
 // historyOf returns a history on the entity with one kind of guard.
 func historyOf(guard, name string) *history {
 	return &history{
 		guard: guard, actors: histories[name],
-		loses:  (guard == "version" || guard == "counted") && slices.Contains(former, name),
+		loses:  slices.Contains(losses[guard], name),
 		nobody: strings.HasPrefix(name, "nobody"), adopted: strings.HasPrefix(name, "adopted"),
 	}
 }
