@@ -221,7 +221,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 				p.ID = "moved"
 			}
 			expect.OK(t, r.Delete(t.Context(), paymentKey(p)))
-			expect.OK(t, r.TransactCreate(t.Context(), &payment{ID: "a"}, &payment{ID: "b"}))
+			expect.OK(t, tbl.Transact(t.Context(), slices.Concat(r.CreateOps(&payment{ID: "a"}), r.CreateOps(&payment{ID: "b"}))...))
 			expect.OK(t, r.Delete(t.Context(), paymentKey(payment{ID: "a"})))
 			expect.OK(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
 		}

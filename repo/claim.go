@@ -119,30 +119,7 @@ func (c *core) guardClaim(op table.Op, s step) table.Op {
 		op = op.IfExists()
 	}
 	//mutants:guard a claim is deleted only by its owner | TestClaims ./suites/schedules | => _ = mine; return op.IfType(c.claimType()).WithName(s.name)
-	return op.IfType(c.claimType()).If(mine).WithName(s.name)
-}
-
-// claimOps appends the ops that make the claims of an entity others: those of v come or go. With
-// renew, those that stay get the expiry.
-func (c *core) claimOps(ops []table.Op, v any, was, now []keys.Key, expiry types.AttributeValue, renew bool) []table.Op {
-	if len(was)+len(now) == 0 {
-		return ops
-	}
-	owner := c.entity.Key(v)
-	for _, key := range now {
-		switch {
-		case !slices.Contains(was, key):
-			ops = append(ops, c.op(c.newClaim(key, owner, expiry)))
-		case renew:
-			ops = append(ops, c.op(c.renewed(key, owner, owner, expiry)))
-		}
-	}
-	for _, key := range was {
-		if !slices.Contains(now, key) {
-			ops = append(ops, c.op(c.oldClaim(key, owner)))
-		}
-	}
-	return ops
+	return op.IfType(c.claimType()).If(mine).OrStale().WithName(s.name)
 }
 
 func (c *core) newClaim(key, owner keys.Key, expiry types.AttributeValue) step {

@@ -83,7 +83,7 @@ func openShop(ctx context.Context) (s shop) {
 
 	morning := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
 	must(s.customers.Create(ctx, new(Customer{ID: "c-1", Name: "Ana"})))
-	must(s.orders.TransactCreate(ctx,
+	must(s.orders.TransactPut(ctx,
 		&Order{ID: "o-1", Customer: "c-1", At: morning, Status: "open"},
 		&Order{ID: "o-2", Customer: "c-1", At: morning.Add(time.Hour), Status: "open"},
 	))

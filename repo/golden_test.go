@@ -79,12 +79,12 @@ func TestRequests(t *testing.T) {
 			_, err := r.Upsert(ctx, Doc{ID: "d-1"}, expression.Add(expression.Name("pages"), expression.Value(1)))
 			return err
 		}},
-		"put": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
+		"updateops": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
 			d, err := r.Get(ctx, docKey)
 			if err != nil {
 				return err
 			}
-			return r.TransactPut(ctx, &d)
+			return r.View().Do(ctx, r.UpdateOps(d, &d)[0])
 		}},
 		"getprojected": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
 			type titles struct{ Title string }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -59,6 +61,9 @@ type wish struct {
 	// exact means that every copy is compared. Otherwise copies that were not read are
 	// taken to be as the main item says, and the guard of their change finds out.
 	exact bool
+	// unread means that the snapshot was made of a value, and that nothing is read: what the
+	// value does not show is not known. A plan that would need it is refused.
+	unread *unread
 }
 
 // verb is what a step does to an item.
@@ -84,6 +89,9 @@ type step struct {
 	// the item itself, all of whose attributes guard it.
 	held stamp
 	as   table.Item
+	// like guards an item that was not read beyond its stamp: if it is not so, the step is
+	// stale.
+	like *expression.ConditionBuilder
 	// gone means that an item that is removed may be missing.
 	gone bool
 	diff diff      // of patch
@@ -117,19 +125,24 @@ type planner struct {
 	fields diff
 	// differs means that what is stored is not as it is wished.
 	differs bool
+	// like guards the copies of a value that is given: see [core.likeness].
+	like *expression.ConditionBuilder
 }
 
 func (c *core) newPlanner(old *snapshot, w wish) *planner {
-	return &planner{core: c, old: old, was: old.main, wish: w, readsAll: w.exact || !c.identifies(old.main.stamp)}
+	return &planner{core: c, old: old, was: old.main, wish: w, readsAll: w.exact || w.unread == nil && !c.identifies(old.main.stamp)}
 }
 
 // plan says what brings a wish about.
 func (c *core) plan(old *snapshot, w wish) (*plan, error) {
 	p := c.newPlanner(old, w)
 	err := error(nil)
-	if w.v == nil {
+	switch {
+	case w.unread != nil:
+		err = p.withoutReads()
+	case w.v == nil:
 		err = p.remove()
-	} else {
+	default:
 		err = p.save()
 	}
 	if err != nil {
@@ -174,13 +187,19 @@ func (p *planner) save() error {
 func (p *planner) compare() (d diff, err error) {
 	p.keys = p.keysOf(p.v)
 	var given table.Item
-	if p.fields, given, err = p.core.fields(p.was.raw, p.was.extra, p.was.v, p.v); err != nil {
+	//mutants:guard ops write all that their value has | TestUpdateOpsWriteWhatValuesShare | p.unread != nil => false
+	if p.unread != nil {
+		p.fields, given, err = p.all()
+	} else {
+		p.fields, given, err = p.core.fields(p.was.raw, p.was.extra, p.was.v, p.v)
+	}
+	if err != nil {
 		return d, err
 	}
 	if err := p.checkValue(p.v, p.was.v, p.keys[0], given, p.fields.changes); err != nil {
 		return d, err
 	}
-	if d, err = p.withIndexes(0, p.keys[0], p.v, p.fields, p.was.extra, true); err != nil {
+	if d, err = p.withIndexes(0, p.keys[0], p.v, p.fields, p.was.extra, p.unread == nil); err != nil {
 		return d, err
 	}
 	stored := p.was.extra
@@ -188,7 +207,7 @@ func (p *planner) compare() (d diff, err error) {
 		stored = p.was.raw.Attributes(nil)
 	}
 	upgrades := p.withoutEmptyParts(p.shapes.pending(stored, p.was.shape))
-	p.differs = !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
+	p.differs = p.unread != nil || !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
 		p.exact && (!upgrades.empty() || p.counter != unversioned && p.was.stamp == stamp{})
 	p.fields = p.fields.over(upgrades)
 	return d.over(upgrades), nil
@@ -197,8 +216,13 @@ func (p *planner) compare() (d diff, err error) {
 func (p *planner) saveMain(d diff) error {
 	name := p.items[0].Name
 	main := step{key: p.old.at, name: name, held: p.was.stamp, as: p.was.item, main: true}
-	if p.old.at == p.keys[0] {
-		return p.patch(0, main, p.withPartitions(d), p.was.raw)
+	switch {
+	case p.unread != nil && p.old.at != p.keys[0]:
+		return p.moves(name)
+	case p.unread != nil:
+		return p.patch(0, main, d, nil)
+	case p.old.at == p.keys[0]:
+		return p.patch(0, main, p.withPartitions(d), &p.was.raw)
 	}
 	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.was.raw), p.becomes)
 	main.verb, main.name = remove, name+" (old key)"
@@ -206,16 +230,30 @@ func (p *planner) saveMain(d diff) error {
 	return made.Err
 }
 
-// patch plans a change of the ith item, as a whole if it is too long for an update.
-func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
+// moves returns the error of ops that would move an item.
+func (p *planner) moves(name string) error {
+	return fmt.Errorf("%w: the key of %s changes; Update and Put move keys", errInvalidEntity, name)
+}
+
+// patch plans a change of the ith item, as a whole if it is too long for an update. Then raw
+// must be what is stored; it is nil for an item that was not read.
+func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 	s.verb, s.diff = patch, d
 	if p.counter != unversioned {
 		p.setStamp(d.set, p.becomes, p.was.shape) // the same one for all items, which may share d
 	}
-	//mutants:guard an update keeps what its type does not know | TestReleases ./suites/schedules | s.diff.tooLong() { => all, err := p.encode(p.v); err == nil { raw, s.diff = item.RawOf(all), diff{}
+	switch {
+	case !s.diff.tooLong() || raw != nil:
+	case p.unread != nil:
+		return fmt.Errorf("%w: a %v has too many attributes for an update; use Update or Put", errInvalidEntity, p.entity.typ)
+	default:
+		p.need = append(p.need, s.key)
+		return nil
+	}
+	//mutants:guard an update keeps what its type does not know | TestReleases ./suites/schedules | s.diff.tooLong() { => all, err := p.encode(p.v); err == nil { raw, s.diff = new(item.RawOf(all)), diff{}
 	//mutants:guard an update sends what has changed | TestRequests | s.diff.tooLong() => true
 	if s.diff.tooLong() {
-		made := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)
+		made := p.whole(i, s.key, p.v, s.diff.apply(*raw), p.becomes)
 		if made.Err != nil {
 			return made.Err
 		}
@@ -253,6 +291,9 @@ func (p *planner) removeUnder(key keys.Key, name string, read bool) error {
 	held := p.was.stamp
 	is, seen := p.old.seen[key]
 	switch ours, err := p.isOurs(key, name, is); {
+	case !seen && read && p.unread != nil:
+		p.steps = append(p.steps, step{verb: none, key: key, name: name})
+		return nil
 	case !seen && read:
 		p.need = append(p.need, key)
 		return nil
@@ -262,7 +303,7 @@ func (p *planner) removeUnder(key keys.Key, name string, read bool) error {
 	case seen:
 		held = p.stampOf(is)
 	}
-	p.steps = append(p.steps, step{verb: remove, key: key, name: name, held: held, gone: true})
+	p.steps = append(p.steps, step{verb: remove, key: key, name: name, held: held, gone: true, like: p.like})
 	return nil
 }
 

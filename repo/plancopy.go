@@ -16,6 +16,9 @@ import (
 func (p *planner) saveCopy(i int) error {
 	from, to := p.was.keys[i], p.keys[i]
 	var moved table.Item
+	if p.unread != nil && from != to && to != (keys.Key{}) {
+		return p.moves(p.items[i].Name)
+	}
 	if from != to {
 		var err error
 		if moved, err = p.leave(i); err != nil {
@@ -51,7 +54,7 @@ func (p *planner) leave(i int) (table.Item, error) {
 	case !read && (p.readsAll || p.old.doubts[from] || p.keys[i] != keys.Key{}):
 		p.need = append(p.need, from)
 	case !read:
-		p.steps = append(p.steps, step{verb: remove, key: from, name: name, held: p.was.stamp, gone: true})
+		p.steps = append(p.steps, step{verb: remove, key: from, name: name, held: p.was.stamp, gone: true, like: p.like})
 	case ours:
 		p.steps = append(p.steps, step{verb: remove, key: from, name: name + " (old key)", held: p.stampOf(copied), gone: true})
 		return copied, nil
@@ -67,11 +70,11 @@ func (p *planner) presume(i int) error {
 	if err != nil {
 		return err
 	}
-	if p.readsAll || d.tooLong() {
+	if p.readsAll {
 		p.need = append(p.need, to)
 		return nil
 	}
-	return p.patch(i, step{key: to, name: p.items[i].Name, held: p.was.stamp}, d, item.Raw{})
+	return p.patch(i, step{key: to, name: p.items[i].Name, held: p.was.stamp, like: p.like}, d, nil)
 }
 
 var errTaken = fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists)
@@ -95,7 +98,7 @@ func (p *planner) bring(i int, copied table.Item) error {
 	held := p.stampOf(copied)
 	d := p.difference(copied, made.Item)
 	p.differs = p.differs || !d.empty() || held != p.was.stamp
-	return p.patch(i, step{key: to, name: name, held: held}, p.withoutVectors(d), item.RawOf(copied))
+	return p.patch(i, step{key: to, name: name, held: held}, p.withoutVectors(d), new(item.RawOf(copied)))
 }
 
 // copyOf makes the ith item, a copy, of the main item. The copy keeps its own keys of

@@ -267,17 +267,15 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), new(newTx(0))), keys.ErrInvalid},
 		"Update of a bad key":              {updateBadKey, keys.ErrInvalid},
 		"Delete of a bad key":              {txs.Delete(t.Context(), keys.Key{}), keys.ErrInvalid},
-		"TransactCreate of nothing":        {txs.TransactCreate(t.Context()), table.ErrInvalid},
-		"TransactCreate of one twice":      {txs.TransactCreate(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalid},
 		"Update without versions":          {updatePlain, table.ErrInvalid},
 		"Create of nil":                    {txs.Create(t.Context(), nil), table.ErrInvalid},
 		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalid},
 		"TransactPut of one nil":           {txs.TransactPut(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
-		"TransactCreate of one nil":        {txs.TransactCreate(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
 		"Put of nil":                       {txs.Put(t.Context(), nil), table.ErrInvalid},
 		"Put of nil without versions":      {plain.Put(t.Context(), nil), table.ErrInvalid},
 		"CreateOps of nil":                 {run(txs.CreateOps(nil)), table.ErrInvalid},
 		"PutOps of nil":                    {run(txs.PutOps(nil)), table.ErrInvalid},
+		"PutOps with versions":             {run(txs.PutOps(new(newTx(0)))), table.ErrInvalid},
 		"PutOps of nil without versions":   {run(plain.PutOps(nil)), table.ErrInvalid},
 		"UpdateOps of nil":                 {run(txs.UpdateOps(newTx(0), nil)), table.ErrInvalid},
 		"Update without a change":          {updateNil, table.ErrInvalid},
@@ -415,7 +413,7 @@ func TestUpdateWithAStaleOp(t *testing.T) {
 				}
 			}
 			d.Pages++
-			return docs.PutOps(&was), nil
+			return docs.UpdateOps(was, &was), nil
 		})
 		expect.Equal(t, name+": calls", calls, tt.calls)
 		if !errors.Is(err, tt.want) || tt.want != nil && table.Classify(err) != table.Permanent {
@@ -510,8 +508,8 @@ func TestDeletionsWithoutAVersion(t *testing.T) {
 	}
 }
 
-// TestPutOpsOfAMapWithCopies stores a map under three keys.
-func TestPutOpsOfAMapWithCopies(t *testing.T) {
+// TestUpdateOpsOfAMapWithCopies stores a map under three keys.
+func TestUpdateOpsOfAMapWithCopies(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema.Table{}, nil)
 	at := func(sk keys.SK) func(map[string]any) keys.Key {
@@ -522,8 +520,8 @@ func TestPutOpsOfAMapWithCopies(t *testing.T) {
 	})
 	v := map[string]any{"text": "first"}
 	expect.OK(t, maps.Create(t.Context(), &v))
-	v["text"] = "second"
-	expect.OK(t, tbl.Transact(t.Context(), maps.PutOps(&v)...))
+	v["text"] = "second" // in old, too: they are one map
+	expect.OK(t, tbl.Transact(t.Context(), maps.UpdateOps(v, &v)...))
 	for _, sk := range []keys.SK{"1", "2", "3"} {
 		item := storedItem(t, tbl, keys.Key{PK: "MAP", SK: sk})
 		if s, ok := item["text"].(*types.AttributeValueMemberS); !ok || s.Value != "second" {

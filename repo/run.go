@@ -38,6 +38,10 @@ func (c *core) op(s step) (op table.Op) {
 		//mutants:guard a main key that moves is created, not put | TestRepo/revision/Update_that_moves_the_main_key ./suites/schedules | Create => Put
 		return table.Create(s.key, s.made).WithName(s.name)
 	case none:
+		//mutants:guard DeleteOps leave no former copy behind | TestOpsExpectWhatTheValueDoesNotShow | s.unread => false
+		if s.unread {
+			return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).OrStale().WithName(s.name)
+		}
 		//mutants:guard a copy does not outlive an expired main item | TestDefaultEngine/Life$ ./suites/conformance | CheckMissing(s.key) => Check(s.key, item.Name(c.schema.PK).AttributeNotExists())
 		return table.CheckMissing(s.key).WithName(s.name)
 	case overwrite:
@@ -78,6 +82,10 @@ func (c *core) op(s step) (op table.Op) {
 			same = item.Name(name).Equal(expression.Value(value))
 		}
 		op = op.If(same)
+	}
+	//mutants:guard ops of a version that two entities can have take no copy of the other | TestOpsOfCountedEntitiesLeaveOthersCopies
+	if s.like != nil {
+		op = op.If(*s.like).OrStale()
 	}
 	return op.WithName(s.name)
 }
@@ -147,22 +155,28 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 		}
 		return final
 	}
+	return c.judge(tx.Failed, 0, s, p)
+}
+
+// judge is outcome for the failed ops of a transaction, whose steps begin after some others.
+func (c *core) judge(failed []*table.Error, from int, s *snapshot, p *plan) outcome {
 	worst, taken := final, false
 	owner := planner{core: c, old: s, was: s.main, plan: *p}
-	for _, f := range tx.Failed {
+	for _, f := range failed {
+		i := f.Position - 1 - from
 		switch {
 		//mutants:guard a permanent refusal in a transaction is no conflict | TestAPermanentRefusalIsNoConflict
 		case !mayHold(f):
 			return final
-		case f.Position > len(p.steps): // the caller's
+		case i >= len(p.steps): // the caller's
 			if errors.Is(f, table.ErrConflict) {
 				worst = overtaken
 			}
-		case p.steps[f.Position-1].main:
-			if p.steps[f.Position-1].verb != create || !errors.Is(f, table.ErrExists) {
+		case p.steps[i].main:
+			if p.steps[i].verb != create || !errors.Is(f, table.ErrExists) {
 				worst = overtaken
 			}
-		case errors.Is(f, table.ErrExists) && f.Stored != nil && owner.isAnothers(f, p.steps[f.Position-1]):
+		case errors.Is(f, table.ErrExists) && f.Stored != nil && owner.isAnothers(f, p.steps[i]):
 			taken = true
 		default:
 			s.doubts[f.Key] = true

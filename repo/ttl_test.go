@@ -143,7 +143,7 @@ func TestExpiriesInMilliseconds(t *testing.T) {
 		"Create":              r.Create(t.Context(), &session{ID: "b", Until: late}),
 		"Put":                 r.Put(t.Context(), new(ms)),
 		"Put without version": plain.Put(t.Context(), new(ms)),
-		"PutOps":              tbl.Transact(t.Context(), r.PutOps(new(ms))...),
+		"PutOps":              tbl.Transact(t.Context(), plain.PutOps(new(ms))...),
 		"UpdateOps":           tbl.Transact(t.Context(), r.UpdateOps(s, new(ms))...),
 		"Update":              expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until = late; return nil })),
 		"Update that moves":   expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until, s.At = late, "x"; return nil })),

@@ -169,13 +169,13 @@ func TestUpgradesFromTheOldestShape(t *testing.T) {
 	}
 }
 
-// A write by PutOps and by Update of a shape that admits no other takes back that older
+// A write by UpdateOps and by Put of a shape that admits no other takes back that older
 // programs were admitted.
 func TestWritesOfAnIncompatibleShapeAdmitNoOlder(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*table.Table, *repo.Repo[Doc], *Doc) error{
-		"PutOps": func(tbl *table.Table, docs *repo.Repo[Doc], d *Doc) error {
-			return tbl.Transact(t.Context(), docs.PutOps(d)...)
+		"UpdateOps": func(tbl *table.Table, docs *repo.Repo[Doc], d *Doc) error {
+			return tbl.Transact(t.Context(), docs.UpdateOps(*d, d)...)
 		},
 		"Put": func(_ *table.Table, docs *repo.Repo[Doc], d *Doc) error { return docs.Put(t.Context(), d) },
 	} {

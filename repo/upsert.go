@@ -64,7 +64,7 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 			// From the third attempt on, older programs write all the time.
 			present, err = c.admit(ctx, key, err, present && attempt == 1)
 		case errors.Is(err, table.ErrNotFound), racesCreation(err):
-			err = c.send(ctx, c.createOps(nil, v, c.entity.zero()))
+			err = c.send(ctx, c.createOps(v, c.entity.zero()))
 			if errors.Is(err, table.ErrExists) {
 				err = nil
 			}

@@ -98,10 +98,8 @@ func tenant(name string) types.AttributeValue { return &types.AttributeValueMemb
 func newWays(tbl *table.Table, r *repo.Repo[product]) map[string]func(context.Context, *product) error {
 	return map[string]func(context.Context, *product) error{
 		"Create": r.Create, "Put": r.Put,
-		"TransactCreate": func(ctx context.Context, v *product) error { return r.TransactCreate(ctx, v) },
-		"TransactPut":    func(ctx context.Context, v *product) error { return r.TransactPut(ctx, v) },
-		"CreateOps":      func(_ context.Context, v *product) error { return inTransaction(tbl, r.CreateOps(v)) },
-		"PutOps":         func(_ context.Context, v *product) error { return inTransaction(tbl, r.PutOps(v)) },
+		"TransactPut": func(ctx context.Context, v *product) error { return r.TransactPut(ctx, v) },
+		"CreateOps":   func(_ context.Context, v *product) error { return inTransaction(tbl, r.CreateOps(v)) },
 	}
 }
 
@@ -109,7 +107,6 @@ func changes(tbl *table.Table, r *repo.Repo[product]) map[string]func(ctx contex
 	return map[string]func(context.Context, product, *product) error{
 		"Put":         func(ctx context.Context, _ product, v *product) error { return r.Put(ctx, v) },
 		"TransactPut": func(ctx context.Context, _ product, v *product) error { return r.TransactPut(ctx, v) },
-		"PutOps":      func(_ context.Context, _ product, v *product) error { return inTransaction(tbl, r.PutOps(v)) },
 		"UpdateOps":   func(_ context.Context, old product, v *product) error { return inTransaction(tbl, r.UpdateOps(old, v)) },
 		"Update": func(ctx context.Context, old product, v *product) error {
 			return expect.ErrOf(r.Update(ctx, old.key(), func(p *product) error { *p = *v; return nil }))
@@ -377,7 +374,7 @@ func keepsVector[T any](spec schema.Table, e repo.Entity[T], v T, touch, empty f
 		}
 		update(touch)
 		finds("updated", key)
-		expect.OK(t, tbl.Transact(t.Context(), r.PutOps(&v)...))
+		expect.OK(t, tbl.Transact(t.Context(), r.UpdateOps(v, &v)...))
 		finds("put", key)
 		update(empty)
 		finds("emptied")

@@ -214,15 +214,15 @@ func TestFailedWritesLeaveTheValue(t *testing.T) {
 		}
 	}
 	for name, write := range map[string]func(*boxed) error{
-		"Create":         func(b *boxed) error { return boxes.Create(t.Context(), b) },
-		"TransactCreate": func(b *boxed) error { return boxes.TransactCreate(t.Context(), b) },
-		"Put":            func(b *boxed) error { return boxes.Put(t.Context(), b) },
+		"Create":      func(b *boxed) error { return boxes.Create(t.Context(), b) },
+		"TransactPut": func(b *boxed) error { return boxes.TransactPut(t.Context(), b) },
+		"Put":         func(b *boxed) error { return boxes.Put(t.Context(), b) },
 		"Upsert": func(b *boxed) error {
 			return expect.ErrOf(boxes.Upsert(t.Context(), *b, expression.Set(expression.Name("text"), expression.Value("new"))))
 		},
 	} {
 		b := boxed{&box{text: "first"}, "seal"}
-		for range 2 { // Put creates, then changes
+		for range 2 { // Put and TransactPut create, then change
 			before := *b.box
 			refuse(tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "not allowed"))
 			if write(&b) == nil {
@@ -234,7 +234,7 @@ func TestFailedWritesLeaveTheValue(t *testing.T) {
 			expect.Equal(t, name+" keeps the seal", b.seal, "seal")
 			expect.Equal(t, name+" sets a revision", b.revision != before.revision, name != "Upsert")
 			b.text = "second"
-			if name != "Put" {
+			if name != "Put" && name != "TransactPut" {
 				expect.OK(t, boxes.Delete(t.Context(), docKey))
 			}
 		}

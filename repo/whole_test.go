@@ -373,12 +373,11 @@ func testReadsAndWrites[T any](t *testing.T, spec schema.Table, v T) {
 func waysToWrite[T any](tbl *table.Table, r *repo.Repo[T]) map[string]func(context.Context, *T) error {
 	set := expression.Set(expression.Name("title"), expression.Value("one"))
 	return map[string]func(context.Context, *T) error{
-		"Create":         r.Create,
-		"TransactCreate": func(ctx context.Context, v *T) error { return r.TransactCreate(ctx, v) },
-		"CreateOps":      func(ctx context.Context, v *T) error { return tbl.Transact(ctx, r.CreateOps(v)...) },
-		"Put":            r.Put,
-		"TransactPut":    func(ctx context.Context, v *T) error { return r.TransactPut(ctx, v) },
-		"PutOps":         func(ctx context.Context, v *T) error { return tbl.Transact(ctx, r.PutOps(v)...) },
+		"Create":      r.Create,
+		"CreateOps":   func(ctx context.Context, v *T) error { return tbl.Transact(ctx, r.CreateOps(v)...) },
+		"Put":         r.Put,
+		"TransactPut": func(ctx context.Context, v *T) error { return r.TransactPut(ctx, v) },
+		"PutOps":      func(ctx context.Context, v *T) error { return tbl.Transact(ctx, r.PutOps(v)...) },
 		"UpdateOps": func(ctx context.Context, v *T) error {
 			old, err := r.Get(ctx, sheetKey)
 			return errors.Join(err, tbl.Transact(ctx, r.UpdateOps(old, v)...))

@@ -10,119 +10,174 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Create stores a new entity with all its items, and sets its version or
-// revision in v. If there is a live item under one of their keys, nothing is
-// written, v is as it was, and the error matches [table.ErrExists].
+// Create stores a new entity with all its items, and sets its version or revision in v. If there
+// is a live item under one of their keys, nothing is written, v is as it was, and the error is
+// [table.ErrExists].
 func (r *Repo[T]) Create(ctx context.Context, v *T) error {
-	return writeAll(ctx, &r.core, "Create", r.core.createOps, []*T{v})
-}
-
-// TransactCreate creates several entities, all or none, and sets the version or
-// revision of each. Together they may have 100 items.
-func (r *Repo[T]) TransactCreate(ctx context.Context, vs ...*T) error {
-	return writeAll(ctx, &r.core, "TransactCreate", r.core.createOps, vs)
-}
-
-// TransactPut stores several entities, all or none, by the ops of [Repo.PutOps],
-// and sets the version or revision of each. One that has another version than the
-// stored one makes all fail with [table.ErrStale]. Together they may have 100 items.
-func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
-	return writeAll(ctx, &r.core, "TransactPut", r.core.putOps, vs)
-}
-
-// writeAll runs the ops of several values, which get their stamps if they succeed. each
-// appends the ops of a value, and makes another one with its stamp.
-func writeAll[T any](ctx context.Context, c *core, op string, each func(ops []table.Op, v, made any) []table.Op, vs []*T) error {
-	made := make([]T, len(vs))
-	ops := make([]table.Op, 0, len(vs)*len(c.items))
-	for i, v := range vs {
-		if v == nil {
-			return c.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
-		}
-		ops = each(ops, v, &made[i])
+	if v == nil {
+		return r.core.fail("Create", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
 	}
-	if err := c.send(ctx, ops); err != nil {
-		return err
-	}
-	for i, v := range vs {
-		c.adopt(v, &made[i])
-	}
-	return nil
+	return r.core.create(ctx, v)
 }
 
 // create is [Repo.Create] of a value that is not nil.
 func (c *core) create(ctx context.Context, v any) error {
 	made := c.entity.zero()
-	err := c.send(ctx, c.createOps(nil, v, made))
+	err := c.send(ctx, c.createOps(v, made))
 	if err == nil {
 		c.adopt(v, made)
 	}
 	return err
 }
 
-// Put stores v, which is either new or a changed value of the stored entity. It
-// sets the version or revision in v.
+// Put stores v, a new value or a changed one of the stored entity, and sets its version or
+// revision. It reads the stored entity and writes what differs, in all items: attributes that T
+// does not have stay, and copies move. The stored version must be the one that v was read with,
+// and a new entity has none. The key of the entity itself cannot change: [Repo.Update] can.
 //
-// With a version or revision, Put reads the stored entity and writes the
-// differences, in all items. Attributes that T does not have stay as they are.
-// The stored version must be the one that v was read with; a new entity has
-// none. If the stored entity has no version yet, Put sets one. Put moves a copy
-// whose key has changed. It cannot change the key of the entity itself:
-// [Repo.Update] can.
-//
-// Without a version, Put replaces the whole item. With one, it still overwrites what a program
-// has changed without the version since v was read, such as a count by an ADD of
-// [table.Update]: keep that in an item of its own.
+// Without a Version, Put replaces the whole item.
 //
 // Errors:
-//   - [table.ErrStale]: the stored version is another one, or v has a version and
-//     nothing is stored under its key.
-//   - [table.ErrExists]: another item is stored under the new key of a copy.
+//   - [table.ErrStale]: the stored version is another one, or nothing is stored under v's key.
+//   - [table.ErrExists]: another item is stored under the new key of a copy, or a claim.
 //   - [table.ErrWrongType]: the item under the key is of another type.
 //
-// A lost response is as in [Repo.Update].
-func (r *Repo[T]) Put(ctx context.Context, v *T) error { return r.core.putChanges(ctx, v) }
+// A lost response, and a change by a program that does not write the version, are as in
+// [Repo.Update].
+func (r *Repo[T]) Put(ctx context.Context, v *T) error {
+	switch {
+	case v == nil:
+		return r.core.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
+	case r.core.counter == unversioned:
+		return r.core.table.Do(ctx, r.core.putOps(v)[0].IfType(r.core.entity.Type).IfShape(0))
+	}
+	return r.core.putAll(ctx, "Put", []any{v})
+}
 
-func (c *core) putChanges(ctx context.Context, v any) error {
-	if isNil(v) {
-		return c.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
+// TransactPut stores several values as [Repo.Put] does, all or none, in one transaction, which
+// has 100 items at most. It costs a consistent read of each entity, one after the other, before
+// the writes. A value that has not changed is not written, but the transaction checks that it is
+// as it was read, which costs as much; if none has changed, nothing is sent. Without a Version,
+// the ops are those of [Repo.PutOps], and nothing is read.
+func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
+	all := make([]any, len(vs))
+	for i, v := range vs {
+		if v == nil {
+			return r.core.fail("TransactPut", keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
+		}
+		all[i] = v
 	}
-	if c.counter == unversioned {
-		return c.table.Do(ctx, c.putOps(nil, v, v)[0].IfType(c.entity.Type).IfShape(0))
+	if r.core.counter == unversioned || len(vs) == 0 {
+		ops := make([]table.Op, 0, len(vs))
+		for _, v := range all {
+			ops = append(ops, r.core.putOps(v)...)
+		}
+		return r.core.send(ctx, ops)
 	}
-	key, read := c.entity.Key(v), c.stampIn(v)
+	return r.core.putAll(ctx, "TransactPut", all)
+}
+
+// put is how a value is stored.
+type put struct {
+	v any
+	// next is v with its next stamp, nil if it does not change.
+	next any
+	// of and plan are what is stored and what changes. A value that is new has none, and ops
+	// alone.
+	of   *snapshot
+	plan *plan
+	ops  []table.Op
+}
+
+// putAll stores values in one transaction.
+func (c *core) putAll(ctx context.Context, op string, vs []any) error {
 	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
-		old, err := c.loadMain(ctx, key)
-		switch {
-		case errors.Is(err, table.ErrNotFound) && read == stamp{}:
-			return c.create(ctx, v), false
-		case errors.Is(err, table.ErrNotFound):
-			return c.fail("Put", key, fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)), false
-		case err != nil:
-			return c.named("Put", key, err), false
-		//mutants:guard Put refuses a stale value | TestRepo/revision/Put,_Put ./suites/schedules
-		case old.stamp != read:
-			return c.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
+		var ops []table.Op
+		puts, changed := make([]put, len(vs)), false
+		for i, v := range vs {
+			if err := c.putPlan(ctx, &puts[i], v, doubted); err != nil {
+				return c.named(op, c.entity.Key(v), err), false
+			}
+			changed = changed || puts[i].next != nil
 		}
-		next := c.next(read)
-		s := &snapshot{main: old, at: key, doubts: doubted}
-		p, err := c.decide(ctx, s, wish{v: v, becomes: next})
-		if err != nil {
-			return c.named("Put", key, err), false
-		}
-		if len(p.steps) == 0 {
+		if !changed {
 			return nil, false
 		}
-		written := c.entity.zero()
-		if err := c.withStamp(written, v, next); err != nil {
-			return c.fail("Put", key, err), false
+		for i := range puts {
+			ops = append(ops, puts[i].ops...)
 		}
-		again, err := c.run(ctx, s, p)
-		if err == nil {
-			c.adopt(v, written)
+		if err := c.send(ctx, ops); err != nil {
+			return err, c.putOutcome(err, puts) == doubtful
 		}
-		return err, again == doubtful
+		for _, p := range puts {
+			if p.next != nil {
+				c.adopt(p.v, p.next)
+			}
+		}
+		return nil, false
 	})
+}
+
+// putPlan makes p the ops that store v: those of a check if it does not change.
+func (c *core) putPlan(ctx context.Context, p *put, v any, doubted doubts) error {
+	p.v = v
+	key, read := c.entity.Key(v), c.stampIn(v)
+	old, err := c.loadMain(ctx, key)
+	switch {
+	case errors.Is(err, table.ErrNotFound) && read == stamp{}:
+		p.next = c.entity.zero()
+		p.ops = c.createOps(v, p.next)
+		return nil
+	case errors.Is(err, table.ErrNotFound):
+		return fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)
+	case err != nil:
+		return err
+	//mutants:guard Put refuses a stale value | TestRepo/revision/Put,_Put ./suites/schedules
+	case old.stamp != read:
+		return fmt.Errorf("%w: another one is stored", table.ErrStale)
+	}
+	next := c.next(read)
+	p.of = &snapshot{main: old, at: key, doubts: doubted}
+	if p.plan, err = c.decide(ctx, p.of, wish{v: v, becomes: next}); err != nil {
+		return err
+	}
+	if len(p.plan.steps) == 0 {
+		p.plan.steps = []step{c.stays(p.of)}
+	} else {
+		p.next = c.entity.zero()
+		if err := c.withStamp(p.next, v, next); err != nil {
+			return err
+		}
+	}
+	p.ops, err = c.ops(p.plan.steps)
+	return err
+}
+
+// putOutcome is [core.outcome] of a transaction that stores several values.
+func (c *core) putOutcome(err error, puts []put) outcome {
+	tx, several := errors.AsType[*table.TxError](err)
+	if !several || errors.Is(err, table.ErrOutcomeUnknown) {
+		return final
+	}
+	worst, from := final, 0
+	for _, p := range puts {
+		to := from + len(p.ops)
+		var own []*table.Error
+		for _, f := range tx.Failed {
+			if f.Position > from && f.Position <= to {
+				own = append(own, f)
+			}
+		}
+		switch {
+		case len(own) == 0:
+		case p.plan == nil || c.judge(own, from, p.of, p.plan) != doubtful:
+			return final
+		default:
+			worst = doubtful
+		}
+		from = to
+	}
+	return worst
 }
 
 func isNil(v any) bool { return reflect.ValueOf(v).IsNil() }

@@ -143,13 +143,23 @@ func (o *Op) reasons(stored Item, s *schema.Table) []requirement {
 	all := o.guard.requirements(nil, &bindings{}, s, stored)
 	for i := range all {
 		if all[i].err == ErrStale { //nolint:errorlint // the sentinel itself
-			all[i].err = &staleError{o.key, o.guard.version, o.guard.revision}
+			all[i].err = o.stale()
 		}
 	}
 	if o.condition.IsSet() {
-		all = append(all, requirement{err: ErrConditionFailed, holds: true}) // as far as anybody but DynamoDB knows
+		all = append(all, requirement{err: o.unmet(), holds: true}) // as far as anybody but DynamoDB knows
 	}
 	return all
+}
+
+func (o *Op) stale() error { return &staleError{o.key, o.guard.version, o.guard.revision} }
+
+// unmet returns the error of the op's own conditions.
+func (o *Op) unmet() error {
+	if o.orStale {
+		return o.stale()
+	}
+	return ErrConditionFailed
 }
 
 // reason returns why the conditions of an op failed on the stored item, which is nil
@@ -166,7 +176,7 @@ func (t *Table) reason(op *Op, stored Item) error {
 		return all[i].err
 	}
 	if op.condition.IsSet() || len(all) == 0 {
-		return ErrConditionFailed
+		return op.unmet()
 	}
 	return ErrConflict // another write came in between
 }

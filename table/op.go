@@ -58,6 +58,7 @@ type Op struct {
 	value     any
 	update    expression.UpdateBuilder
 	condition expression.ConditionBuilder
+	orStale   bool // see [Op.OrStale]
 	guard     guard
 	next      successor
 }
@@ -133,6 +134,13 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 	default:
 		o.condition = condition
 	}
+	return o
+}
+
+// OrStale returns the op with [ErrStale] in place of [ErrConditionFailed] for the conditions of
+// [Op.If]: they compare the item with what was read of it.
+func (o Op) OrStale() Op {
+	o.orStale = true
 	return o
 }
 

@@ -95,7 +95,12 @@ func compareWhole(before, after any) ([]Change, error) {
 func Unchanged(before, after any) (names []string, err error) {
 	a, b := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
 	p := planOf(a.Type())
-	if p.form != structure || p.marshaled {
+	switch {
+	case p.marshaled:
+		return nil, nil
+	case p.form == dictionary && p.elem.form == anything && !share(a, b):
+		return unchangedMembers(before, after)
+	case p.form != structure:
 		return nil, nil
 	}
 	e := itemEncoder{level: 1}
@@ -116,6 +121,25 @@ func Unchanged(before, after any) (names []string, err error) {
 		}
 		if to != nil && Equal(from, to) {
 			names = append(names, f.name)
+		}
+	}
+	return names, nil
+}
+
+// unchangedMembers is Unchanged for maps of interfaces.
+func unchangedMembers(before, after any) (names []string, err error) {
+	was, err := Encode(before)
+	if err != nil {
+		return nil, err
+	}
+	is, err := Encode(after)
+	if err != nil {
+		return nil, err
+	}
+	from := PartsOf(was).Map
+	for name, value := range PartsOf(is).Map {
+		if from[name] != nil && Equal(from[name], value) {
+			names = append(names, name)
 		}
 	}
 	return names, nil

@@ -166,6 +166,22 @@ func (k Kind) Holds(text, of, want string) bool {
 	return k.String() == of && (text == want || k == N && CompareNumbers(text, want) == 0)
 }
 
+// Empty returns the value of the kind that the zero value of a Go type becomes, nil if there
+// is none that is neither a list, a map nor a set.
+func (k Kind) Empty() types.AttributeValue {
+	p := Parts{Kind: k, Bool: k == NULL}
+	switch k {
+	case N:
+		p.Text = "0"
+	case B:
+		p.Bytes = []byte{}
+	case S, BOOL, NULL:
+	default:
+		return nil
+	}
+	return p.Value()
+}
+
 // words returns the name of the type for people: a boolean.
 func (k Kind) words() string { return kindNames[k][1] }
 

@@ -115,7 +115,7 @@ func TestCreateConditions(t *testing.T) {
 					records[j].ID = "all-" + strconv.Itoa(i)
 					items[j] = keyed(records[j])
 				}
-				refused(func(ctx context.Context) error { return lib.transactCreate(ctx, records) }, items, i)
+				refused(func(ctx context.Context) error { return lib.createAll(ctx, records) }, items, i)
 			}
 		})
 	}

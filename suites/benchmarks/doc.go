@@ -15,7 +15,7 @@
 //   - Update reads an item consistently and changes one field, provided that the
 //     item still has the revision that was read.
 //   - UpdateBoth does so for an item with a copy, in one transaction.
-//   - TransactCreate creates 100 items in one transaction.
+//   - CreateOps creates 100 items in one transaction.
 //   - TransactPut stores three items in one transaction, without a condition.
 //   - Transact creates an item and its copy, and takes from the number in another
 //     item on a condition, in one transaction.

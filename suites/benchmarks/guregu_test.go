@@ -39,7 +39,7 @@ func (l guregu) create(ctx context.Context, r record) error {
 	return l.putAll(ctx, r, copied(r))
 }
 
-func (l guregu) transactCreate(ctx context.Context, records []record) error {
+func (l guregu) createAll(ctx context.Context, records []record) error {
 	items := make([]record, len(records))
 	for i, r := range records {
 		items[i] = stored(r)

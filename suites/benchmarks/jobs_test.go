@@ -38,7 +38,7 @@ func jobs() []job {
 		getJob(), queryJob(), createJob(),
 		updateJob("Update", 0.99, "UpdateItem", library.update, single),
 		updateJob("UpdateBoth", 1.02, "TransactWriteItems", library.updateBoth, both),
-		transactJob("TransactCreate", 0.56, 100, library.transactCreate),
+		transactJob("CreateOps", 0.56, 100, library.createAll),
 		transactJob("TransactPut", 0.87, 3, library.transactPut),
 		payJob(),
 	}

@@ -22,8 +22,8 @@ type library interface {
 	update(ctx context.Context, user string, at time.Time, id string, amount int64) error
 	// updateBoth is update for a record with a copy, which changes too.
 	updateBoth(ctx context.Context, user string, at time.Time, id string, amount int64) error
-	// transactCreate creates all records, or none if one of them exists.
-	transactCreate(ctx context.Context, records []record) error
+	// createAll creates all records, or none if one of them exists.
+	createAll(ctx context.Context, records []record) error
 	// transactPut stores records, whatever is stored already.
 	transactPut(ctx context.Context, records []record) error
 	// pay takes the amount of a new record from another one, provided that it is open

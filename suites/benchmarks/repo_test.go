@@ -65,12 +65,12 @@ func (l repos) updateBoth(ctx context.Context, user string, at time.Time, id str
 	return err
 }
 
-func (l repos) transactCreate(ctx context.Context, records []record) error {
-	all := make([]*record, len(records))
+func (l repos) createAll(ctx context.Context, records []record) error {
+	ops := make([]table.Op, 0, len(records))
 	for i := range records {
-		all[i] = &records[i]
+		ops = append(ops, l.single.CreateOps(&records[i])...)
 	}
-	return l.single.TransactCreate(ctx, all...)
+	return l.table.Transact(ctx, ops...)
 }
 
 func (l repos) transactPut(ctx context.Context, records []record) error {

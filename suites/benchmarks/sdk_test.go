@@ -166,7 +166,7 @@ func (l sdk) create(ctx context.Context, r record) error {
 	return l.putAll(ctx, r, copied(r))
 }
 
-func (l sdk) transactCreate(ctx context.Context, records []record) error {
+func (l sdk) createAll(ctx context.Context, records []record) error {
 	items := make([]record, len(records))
 	for i, r := range records {
 		items[i] = stored(r)

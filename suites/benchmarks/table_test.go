@@ -88,7 +88,7 @@ func patched(key keys.Key, set table.Item, old record) table.Op {
 	return table.Patch(key, set).IfType(recordType).IfRevision("revision", old.Revision).IfExists()
 }
 
-func (l tableAlone) transactCreate(ctx context.Context, records []record) error {
+func (l tableAlone) createAll(ctx context.Context, records []record) error {
 	ops := make([]table.Op, len(records))
 	for i, r := range records {
 		r.Type, r.Revision = recordType, rand.Text()

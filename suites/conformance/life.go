@@ -153,9 +153,10 @@ func selfMade(t *testing.T, h Harness) {
 	v, err = r.Update(t.Context(), key, func(v *ticket) error { v.text = "three"; return nil })
 	must(t, err)
 	is("three")
-	again := v
-	wantErr(t, tbl.Transact(t.Context(), r.PutOps(&again)...), table.ErrInvalid)
-	is("three")
+	old := v
+	v.text = "four"
+	must(t, tbl.Transact(t.Context(), r.UpdateOps(old, &v)...))
+	is("four")
 
 	// A map is the caller's until it is stored.
 	dictionaries := newRepo(t, tbl, repo.Entity[map[string]string]{
@@ -199,11 +200,14 @@ func optionalCopies(t *testing.T, h Harness) {
 	}
 	must(t, phone("4"))
 	q = expect.Value(r.Consistent().Get(t.Context(), accountKey("u-1")))(t)
-	q.Phone = ""
-	wantErr(t, tbl.Transact(t.Context(), r.PutOps(&q)...), table.ErrInvalid)
-	q = expect.Value(r.Consistent().Get(t.Context(), accountKey("u-1")))(t)
-	must(t, tbl.Transact(t.Context(), r.PutOps(&q)...))
-	must(t, phone(""))
+	moved, gone := q, q
+	moved.Phone, gone.Phone = "5", ""
+	wantErr(t, tbl.Transact(t.Context(), r.UpdateOps(q, &moved)...), table.ErrInvalid)
+	must(t, tbl.Transact(t.Context(), r.UpdateOps(q, &gone)...))
+	if raw(t, tbl, phoneKey("4")) != nil {
+		t.Error("UpdateOps leave behind a copy that is left out")
+	}
+	wantErr(t, tbl.Transact(t.Context(), r.UpdateOps(gone, &moved)...), table.ErrInvalid)
 	q = expect.Value(r.Consistent().Get(t.Context(), accountKey("u-1")))(t)
 	must(t, tbl.Transact(t.Context(), r.UpdateOps(q, &q)...))
 	must(t, phone("4"))

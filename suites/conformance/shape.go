@@ -207,10 +207,6 @@ func shapeWrites(t *testing.T, h Harness) {
 			must(t, rename(&c))
 			return r.Put(t.Context(), &c)
 		},
-		"PutOps": func(tbl *table.Table, r *repo.Repo[customer], c customer) error {
-			must(t, rename(&c))
-			return tbl.Transact(t.Context(), r.PutOps(&c)...)
-		},
 		"UpdateOps": func(tbl *table.Table, r *repo.Repo[customer], c customer) error {
 			old := c
 			must(t, rename(&c))

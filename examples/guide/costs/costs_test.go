@@ -189,7 +189,9 @@ var groups = []struct {
 		{"`Update` of the copy's key", copied, rename, 2, 6, "the former copy is read, too, and deleted"},
 		{"`Upsert`", unversioned, func(e env) error { return check.Err(e.docs.Upsert(e.ctx, *newDoc(1), one)) }, 0, 1, "no read"},
 		{"`Delete`, with one copy", copied, func(e env) error { return e.docs.Delete(e.ctx, key(1)) }, 1, 4, "as much as writing what is there"},
-		{"`TransactCreate` of 3", entity, func(e env) error { return e.docs.TransactCreate(e.ctx, newDoc(200), newDoc(201), newDoc(202)) }, 0, 6, "twice the units"},
+		{"`CreateOps` of 3", entity, func(e env) error {
+			return e.table.Transact(e.ctx, slices.Concat(e.docs.CreateOps(newDoc(200)), e.docs.CreateOps(newDoc(201)), e.docs.CreateOps(newDoc(202)))...)
+		}, 0, 6, "twice the units"},
 		{"`BatchWrite` of 10", unversioned, func(e env) error {
 			var ops []table.Op
 			for i := range 10 {

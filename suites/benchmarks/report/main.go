@@ -37,8 +37,8 @@ var rows = []struct{ job, on, unit, title string }{
 	{"TransactPut", "stub", "B/op", "… bytes"},
 	{"Transact", "stub", "cpu-sec/op", "`Transact`, with a condition, of 3 items: CPU"},
 	{"Transact", "stub", "B/op", "… bytes"},
-	{"TransactCreate", "stub", "cpu-sec/op", "`TransactCreate` of 100 items: CPU"},
-	{"TransactCreate", "stub", "B/op", "… bytes"},
+	{"CreateOps", "stub", "cpu-sec/op", "`CreateOps` of 100 items: CPU"},
+	{"CreateOps", "stub", "B/op", "… bytes"},
 }
 
 // peers are the columns. Those after the first are ratios to it.

@@ -12,7 +12,7 @@ import (
 // output returns the results of two runs, without those of one library.
 func output(without string) string {
 	var b strings.Builder
-	for _, name := range []string{"Query", "Get", "Create", "Update", "UpdateBoth", "TransactPut", "Transact", "TransactCreate"} {
+	for _, name := range []string{"Query", "Get", "Create", "Update", "UpdateBoth", "TransactPut", "Transact", "CreateOps"} {
 		for _, on := range []string{"stub", "engine"} {
 			for i, lib := range []string{"sdk", "sdk-expression", "sdk-maps", "singletable", "table", "guregu"} {
 				for _, more := range []int{-100, 100} {

@@ -176,7 +176,7 @@ func (w *worker) createMember(e entities) operation {
 		run: func(ctx context.Context) error { return e.members.Create(ctx, new(m)) },
 	}
 	if w.r.IntN(3) == 0 {
-		s.name, s.run = "repo TransactCreate", func(ctx context.Context) error { return e.members.TransactCreate(ctx, new(m)) }
+		s.name, s.run = "Transact of repo CreateOps", func(ctx context.Context) error { return w.table.Transact(ctx, e.members.CreateOps(new(m))...) }
 	}
 	if _, there := w.member(m.ID); there || !w.free(m) {
 		return w.untouched(s, table.ErrExists)

@@ -190,7 +190,7 @@ func (w *worker) checkOnly() operation {
 
 // transactPut creates several items.
 func (w *worker) transactPut() operation {
-	s := operation{name: "TransactCreate", after: state{}}
+	s := operation{name: "Transact of creates", after: state{}}
 	var ops []table.Op
 	for _, key := range w.anyKeys(1 + w.r.IntN(4)) {
 		x := w.create(key)

@@ -35,7 +35,7 @@ var modelled = map[string]string{
 	"`Update` of the copy's key":     read1 + `, ` + read1 + `, ` + two + `, {"op": "write", "keys": "k", "transaction": true}`,
 	"`Upsert`":                       `{"op": "write", "keys": "k"}`,
 	"`Delete`, with one copy":        read1 + `, ` + two,
-	"`TransactCreate` of 3":          `{"op": "write", "keys": "k", "transaction": true, "times": 3}`,
+	"`CreateOps` of 3":               `{"op": "write", "keys": "k", "transaction": true, "times": 3}`,
 	"`BatchWrite` of 10":             `{"op": "write", "keys": "k", "times": 10}`,
 	"`idempotency.Do`, one `Create`": two,
 	"… and the same request again":   "", // DynamoDB does not report it
