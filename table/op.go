@@ -60,7 +60,7 @@ type Op struct {
 	condition expression.ConditionBuilder
 	orStale   bool // see [Op.OrStale]
 	guard     guard
-	next      successor
+	next      *successor // nil for nearly all
 }
 
 const (

@@ -155,7 +155,7 @@ func (w *write) buildExpressions() error {
 // sets the size of what an update stores.
 func (t *Table) checkExpressions(w *write) error {
 	var err error
-	if p, patches := w.op.value.(patch); patches && w.op.next.verb == "" {
+	if p, patches := w.op.value.(patch); patches && w.op.next == nil {
 		w.size, err = t.checkPatch(p, *w.update, w.key)
 	} else if w.update != nil {
 		var update formula
@@ -181,7 +181,7 @@ func (t *Table) checkExpressions(w *write) error {
 // WithNextVersion returns the op, an [Update], with 1 added to the number in that
 // attribute, which is 0 where it is missing. The same is added to those in also.
 func (o Op) WithNextVersion(attribute string, also ...string) Op {
-	o.next = successor{verb: "ADD", attribute: attribute, also: also, value: &types.AttributeValueMemberN{Value: "1"}}
+	o.next = &successor{verb: "ADD", attribute: attribute, also: also, value: &types.AttributeValueMemberN{Value: "1"}}
 	return o
 }
 
@@ -189,15 +189,15 @@ func (o Op) WithNextVersion(attribute string, also ...string) Op {
 // which is drawn for this write alone, as by [crypto/rand.Text]. An empty one is
 // [ErrInvalid]. The attributes in also are set to it, too.
 func (o Op) WithRevision(attribute, revision string, also ...string) Op {
-	o.next = successor{verb: "SET", attribute: attribute, also: also, value: &types.AttributeValueMemberS{Value: revision}}
+	o.next = &successor{verb: "SET", attribute: attribute, also: also, value: &types.AttributeValueMemberS{Value: revision}}
 	return o
 }
 
 // addNext adds to the update expression, if there is anything to add. The expression package writes each verb
 // on a line of its own.
-func (w *write) addNext(n successor) error {
+func (w *write) addNext(n *successor) error {
 	switch {
-	case n.verb == "":
+	case n == nil:
 		return nil
 	case w.update == nil:
 		return fmt.Errorf("%w: a %s has no next version or revision", errInvalidOp, w.op.verb)
