@@ -552,7 +552,7 @@ func TestWritesLeaveTheMapOfAValueAlone(t *testing.T) {
 		owns := newRepo(t, tbl, repo.Entity[ownMap]{Type: "OWN", Version: version, Key: func(ownMap) keys.Key { return docKey }})
 		v := ownMap{table.Item{"n": number(1)}}
 		owns.CreateOps(&v)
-		owns.PutOps(&v)
+		owns.UpdateOps(v, &v)
 		for name := range v.attributes {
 			if name != "n" && name != version {
 				t.Errorf("with version %q the value has got %s", version, name)

@@ -71,7 +71,7 @@ func (p *planner) withoutReads() (err error) {
 	case err != nil:
 		return err
 	case len(p.need) > 0:
-		return fmt.Errorf("%w: it must be read which claims another release has made; use Update", errInvalidEntity)
+		return fmt.Errorf("%w: what other releases have claimed must be read, since a copy leaves its key; use Update", errInvalidEntity)
 	}
 	claims := false
 	for i, s := range p.steps {
