@@ -28,16 +28,15 @@
 // A method that stores a version in the value that it is given takes a pointer: Create, Put,
 // the forms of these, and the new value of UpdateOps. Every other method takes values.
 //
-// The same writes exist as ops: [Repo.CreateOps], [Repo.PutOps],
-// [Repo.UpdateOps], [Repo.DeleteOps]. One [table.Table.Transact] runs ops of
-// several entities. [Repo.UpdateWith] adds ops to an update.
+// The same writes exist as ops, which are made of the values that are given and read nothing:
+// [Repo.CreateOps], [Repo.UpdateOps], [Repo.DeleteOps], and [Repo.PutOps] without a Version. One
+// [table.Table.Transact] runs ops of several entities. [Repo.UpdateWith] adds ops to an update.
 //
 // What is read into an interface, such as an any, is what attributevalue makes of it: a
 // number is a float64, a set a slice. Written again, a set becomes a list, and a number of
-// more than 15 digits may be rounded. [Repo.Update], [Repo.UpdateOps], and [Repo.Put] of an
-// entity with a Version leave such an attribute as it is stored unless it changed. [Repo.PutOps],
-// [Repo.TransactPut], Put without a Version, and UpdateOps of a T that is a map write all that
-// T has. Give sets and long numbers fields of their own types.
+// more than 15 digits may be rounded. All writes of an entity with a Version leave such an
+// attribute as it is stored unless it changed; those without one write all that T has. Give
+// sets and long numbers fields of their own types.
 //
 // For a partition with entities of several types, [Collect] reads a query into
 // a slice for each type, and [Stream] reads it in the order of the partition.
@@ -46,7 +45,7 @@
 //
 //	an entity   entity.go version.go upgrade.go core.go item.go indexpart.go decided.go
 //	reads       repo.go decode.go collect.go vector.go
-//	a write     load.go diff.go plan.go plancopy.go claim.go run.go
+//	a write     load.go diff.go plan.go plancopy.go claim.go unread.go run.go
 //	            write.go update.go upsert.go ops.go
 //	repairs     loose.go refresh.go deleteall.go
 package repo

@@ -46,8 +46,8 @@ import (
 // entities with a vector.
 //
 // If T is a map or makes its attributes itself, nothing tells them from the index keys of
-// another release: a copy that is created, and each one that PutOps or UpdateOps write, gets
-// those of the main item. Declare the indexes that any release declares.
+// another release: a copy that is created gets those of the main item. Declare the indexes that
+// any release declares.
 type Entity[T any] struct {
 	// Type is written to the type attribute of each item, and compared when items
 	// are read.

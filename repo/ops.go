@@ -33,16 +33,16 @@ func (c *core) createOps(v, made any) []table.Op {
 	return ops
 }
 
-// PutOps returns the op that stores v, for an entity without a Version. It replaces a stored
-// item without a condition, so [table.Table.BatchWrite] takes it. With a Version, running it is
-// [table.ErrInvalid]: use CreateOps for a new entity, and UpdateOps for a stored one.
+// PutOps returns the op that stores v, for an entity without a Version. It has no condition, so
+// [table.Table.BatchWrite] takes it. With a Version, running it is [table.ErrInvalid]: use
+// CreateOps for a new entity, and UpdateOps for a stored one.
 func (r *Repo[T]) PutOps(v *T) []table.Op { return r.core.putOps(v) }
 
 func (c *core) putOps(v any) []table.Op {
 	switch {
 	case isNil(v):
 		return c.refused(errNilValue)
-	//mutants:guard PutOps replace nothing that a version guards | TestPutOpsOfAnEntityWithAVersion
+	//mutants:guard PutOps replace nothing that a version guards | TestOpsMoveNothing
 	case c.counter != unversioned:
 		return c.refused(errors.New("PutOps replace items without a condition, and the entity has a Version; use CreateOps for a new entity, and UpdateOps for a stored one"))
 	}
@@ -50,17 +50,16 @@ func (c *core) putOps(v any) []table.Op {
 	return c.eachMade(v, fields, stamp{}, err, overwrite)
 }
 
-// UpdateOps returns the ops that store v in place of old, the value as it was read. They expect
-// old's version or revision in every item, and set the next one, in v too, whether they are run
-// or not. They read nothing, so they move no key: with another key of the entity or of a copy,
-// running them is [table.ErrInvalid]. Use [Repo.Update]. An item that is not as old shows it is
-// [table.ErrStale], and one of a newer shape [table.ErrNewerShape].
+// UpdateOps returns the ops that store v in place of old, the value as it was read, and sets
+// the next version or revision in v, whether they are run or not. They read nothing: an item
+// that is not as old shows it is [table.ErrStale], and one of a newer shape
+// [table.ErrNewerShape]. To change the key of the entity or of a copy is [table.ErrInvalid] when
+// they are run: use [Repo.Update].
 //
-// They write all that v has, and maps as a whole; what T does not know stays. Attributes with
-// interfaces in them are written if they changed, and claims that only one of the two values has
-// come or go: so do not change in place what the values share in these.
-//
-// If old has no version, the ops are those of CreateOps; if the entity has none, of PutOps.
+// They write all that v has, and maps as a whole; what T does not know stays. What old and v
+// share in interfaces and claims must not be changed in place, since of these only changes are
+// written. If old has no version, the ops are those of CreateOps; if the entity has none, of
+// PutOps.
 func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op { return r.core.updateOps(&old, v) }
 
 func (c *core) updateOps(old, v any) []table.Op {

@@ -38,7 +38,8 @@ import (
 //	claim of another entity         ErrExists                nothing             ErrExists
 //
 // Only a revision says whose an item is. Under a version, which another entity can have, and
-// under none, all that is touched is read.
+// under none, all that is touched is read. Ops are planned on the values that are given: see
+// unread.go.
 
 // snapshot is what is known of a stored entity.
 type snapshot struct {
