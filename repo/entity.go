@@ -104,8 +104,9 @@ type Entity[T any] struct {
 	// tell a re-created entity from the former one: a stale writer with the same version can
 	// overwrite or delete the new one, or remove the unique value of a copy. Use it only for
 	// entities whose ids are never used again. Two entities can have the same version too, so
-	// Update, Put and Delete read each copy that they change: a read more for each. The field
-	// holds 2^53-1, as an int64 does.
+	// Update, Put and Delete read each copy that they change: a read more for each. UpdateOps and
+	// DeleteOps compare it with all attributes of their value, 140 at most. The field holds
+	// 2^53-1, as an int64 does.
 	//
 	// If the attribute of a stored item is missing, NULL or empty, the first write
 	// expects that and sets it. An attribute of another type than the field is

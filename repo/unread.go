@@ -31,6 +31,9 @@ type unread struct {
 
 // snapshotOf returns what a value shows of the entity that was read as it.
 func (c *core) snapshotOf(v any) (*snapshot, error) {
+	if !c.stampIn(v).hasNext() {
+		return nil, c.errNoVersion("value")
+	}
 	fields, err := c.encode(v)
 	if err != nil {
 		return nil, err
