@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -431,7 +429,7 @@ func TestAnEntityMayBeUnableToHaveClaims(t *testing.T) {
 	_, err = repo.New(named, bookingEntity)
 	expect.Err(t, err, table.ErrInvalid)
 	r := newRooms(t)
-	_, err = r.Upsert(t.Context(), booking{ID: "a"}, expression.Set(expression.Name("note"), expression.Value("x")))
+	_, err = r.Upsert(t.Context(), booking{ID: "a"}, repo.Patch{Set: map[string]any{"note": "x"}})
 	expect.Err(t, err, table.ErrInvalid)
 }
 

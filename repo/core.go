@@ -31,6 +31,8 @@ type core struct {
 	// false if T makes its attributes itself.
 	attributes []string
 	known      bool
+	// keyed are those that key functions read, as far as samples show.
+	keyed []string
 	// indexAttributes are the key attributes of the indexes that the entity
 	// declares. They are written on the item that declares them only.
 	indexAttributes []string
@@ -80,6 +82,9 @@ func (c *core) init(t *table.Table, entity description) error {
 	}
 	c.shapes = newShapes(spec, entity.Version, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
+	if c.known {
+		c.keyed = entity.keyed(c.attributes)
+	}
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version)
 		c.field, _ = item.Field(entity.typ, entity.Version)

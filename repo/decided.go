@@ -74,6 +74,26 @@ func (e *description) reads(attribute string) bool {
 	})
 }
 
+// keyed returns the attributes of a struct that its key reads, and those of its former copies,
+// as far as samples show: the key changes with the attribute. If a function panics even with a
+// full sample, it may read any attribute.
+func (e *description) keyed(attributes []string) (read []string) {
+	of := append([]keyFunc{e.Key}, e.FormerCopies...)
+	for _, name := range attributes {
+		pairs := item.Samples(e.typ, name)
+		if slices.ContainsFunc(of, func(f keyFunc) bool {
+			full, ok := try(f, pairs[0][0])
+			without, okWithout := try(f, pairs[0][1])
+			only, okOnly := try(f, pairs[1][0])
+			zero, okZero := try(f, pairs[1][1])
+			return !ok || !okWithout || full != without || okOnly != okZero || only != zero
+		}) {
+			read = append(read, name)
+		}
+	}
+	return read
+}
+
 // functions returns all key functions of the entity, and one for its claims.
 func (e *description) functions() (all []keyFunc) {
 	for _, of := range e.items() {

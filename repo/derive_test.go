@@ -3,10 +3,10 @@ package repo_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -123,7 +123,7 @@ func TestDerivedAgain(t *testing.T) {
 func TestUpsertOfWhatIsDerived(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema.Table{}, nil)
-	add := expression.Add(expression.Name("n"), expression.Value(1))
+	add := repo.Patch{Add: map[string]any{"n": 1}}
 	for _, version := range []string{"revision", "version"} {
 		releases := words(t, tbl, version)
 		for before := range releases {
@@ -152,19 +152,34 @@ func TestUpsertOfWhatIsDerived(t *testing.T) {
 func TestUpsertWhileOlderReleasesWrite(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
-	last := words(t, tbl, "revision")[2]
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	first := words(t, tbl, "revision")[0]
+	counted := expect.Value(table.New(tabletest.Client(t, faults.Install), tbl.Schema(), nil))(t)
+	last := words(t, counted, "revision")[2]
 	w := word{ID: "1"}
 	expect.OK(t, last.Create(t.Context(), &w))
-	refused := tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "The conditional request failed")
-	faults.Next("UpdateItem", refused, refused)
-	expect.Value(last.Upsert(t.Context(), w, expression.Add(expression.Name("n"), expression.Value(1))))(t)
+	texts := 0
+	faults.Always("UpdateItem", tabletest.Match(isUpsert, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		texts++
+		if err := write(t, first, 0, 0, "1", strconv.Itoa(texts)); err != nil {
+			return nil, err
+		}
+		return next.RoundTrip(r)
+	}))
+	w = expect.Value(last.Upsert(t.Context(), w, repo.Patch{Add: map[string]any{"n": 1}}))(t)
+	expect.Equal(t, "upserted", [2]string{w.Text, w.Upper}, [2]string{"3", "3"})
 	var derived []bool
 	for _, r := range faults.Requests("UpdateItem") {
+		if !isUpsert(r) {
+			continue // a refresh
+		}
 		derived = append(derived, strings.Contains(string(r.Body), `"entityShapeAt"`))
 	}
 	expect.Equal(t, "expects that nothing is left to derive", derived, []bool{true, true, false})
 }
+
+// isUpsert reports whether a request adds.
+func isUpsert(r tabletest.Request) bool { return strings.Contains(string(r.Body), "ADD ") }
 
 // What a write returns through the view of a repository is upgraded, too.
 func TestDoReturningThroughAView(t *testing.T) {

@@ -19,7 +19,7 @@
 // everything that the Go type does not know: attributes, index keys and
 // expiries of another release. [Repo.Update] loses no concurrent update of a program
 // that writes the version. One that does not, as [table.Update] does not, is not noticed:
-// what both change is overwritten. [Repo.Upsert] counts in one request.
+// what both change is overwritten. [Repo.Patch] and [Repo.Upsert] set and count without a read.
 //
 // When T changes, [Entity].Upgrades convert items of earlier releases. Reads
 // apply them, and the next write stores the result. [Repo.Refresh] brings one
@@ -29,8 +29,9 @@
 // the forms of these, and the new value of UpdateOps. Every other method takes values.
 //
 // The same writes exist as ops, which are made of the values that are given and read nothing:
-// [Repo.CreateOps], [Repo.UpdateOps], [Repo.DeleteOps], and [Repo.PutOps] without a Version. One
-// [table.Table.Transact] runs ops of several entities. [Repo.UpdateWith] adds ops to an update.
+// [Repo.CreateOps], [Repo.UpdateOps], [Repo.PatchOps], [Repo.DeleteOps], and [Repo.PutOps]
+// without a Version. One [table.Table.Transact] runs ops of several entities. [Repo.UpdateWith]
+// adds ops to an update.
 //
 // What is read into an interface, such as an any, is what attributevalue makes of it: a
 // number is a float64, a set a slice. Written again, a set becomes a list, and a number of
@@ -44,8 +45,8 @@
 // # Reading the code
 //
 //	an entity   entity.go version.go upgrade.go core.go item.go indexpart.go decided.go
-//	reads       repo.go decode.go collect.go vector.go
+//	reads       names.go repo.go decode.go collect.go vector.go
 //	a write     load.go diff.go plan.go plancopy.go claim.go unread.go run.go
-//	            write.go update.go upsert.go ops.go
+//	            write.go update.go ops.go patch.go
 //	repairs     loose.go refresh.go deleteall.go
 package repo

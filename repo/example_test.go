@@ -7,8 +7,6 @@ import (
 	"log"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -310,7 +308,7 @@ func ExampleRepo_Upsert() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	visit := expression.Add(expression.Name("visits"), expression.Value(1))
+	visit := repo.Patch{Add: map[string]any{"visits": 1}}
 	for range 2 {
 		c, err := counters.Upsert(ctx, Counter{Page: "home"}, visit)
 		fmt.Println(c.Visits, err)

@@ -3,6 +3,7 @@ package repo_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log"
 	"strconv"
@@ -127,6 +128,78 @@ func ExampleRepo_Count() {
 	// t-0 t-1 of 5, before: false, after: true
 	// t-2 t-3 of 5, before: true, after: true
 	// t-0 t-1 of 5, before: false, after: true
+}
+
+// An HTTP PATCH with If-Match, in one request: the version that the client has seen is a
+// condition.
+func ExampleRepo_Patch() {
+	ctx := context.Background()
+	tickets, engine := openHelpDesk(ctx)
+	defer engine.Close()
+
+	key := keys.Key{PK: keys.Prefix("TENANT").PK("acme"), SK: keys.Prefix("TICKET").SK(keys.Str("t-3"))}
+	seen, err := tickets.Get(ctx, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	urgent := repo.Patch{Set: map[string]any{"priority": 1}, IfVersion: seen.Version}
+	t, err := tickets.Patch(ctx, key, urgent)
+	fmt.Println(t.Priority, t.Version-seen.Version, err)
+
+	_, err = tickets.Patch(ctx, key, urgent)
+	fmt.Println("stale:", errors.Is(err, table.ErrStale))
+
+	_, err = tickets.Patch(ctx, key, repo.Patch{Set: map[string]any{"priority": "high"}})
+	fmt.Println(errors.Is(err, table.ErrInvalid))
+	// Output:
+	// 1 1 <nil>
+	// stale: true
+	// true
+}
+
+// A patch in a transaction: the review of a document is stored, and the document, if it is at
+// the revision that was reviewed, is no draft any more.
+func ExampleRepo_PatchOps() {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+	spec := schema.Table{Name: "Documents-" + rand.Text()}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
+		log.Fatal(err)
+	}
+	tbl, err := table.New(engine.Client(), spec, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	type Document struct {
+		ID       string `dynamodbav:"id"`
+		Draft    bool   `dynamodbav:"draft,omitempty"`
+		Reviews  uint8  `dynamodbav:"reviews"`
+		Revision string `dynamodbav:"revision"`
+	}
+	documentKey := func(d Document) keys.Key { return keys.Key{PK: keys.Prefix("DOCUMENT").PK(d.ID), SK: keys.Metadata} }
+	documents, err := repo.New(tbl, repo.Entity[Document]{Type: "DOCUMENT", Version: "revision", Key: documentKey})
+	if err != nil {
+		log.Fatal(err)
+	}
+	d := Document{ID: "d-1", Draft: true}
+	if err := documents.Create(ctx, &d); err != nil {
+		log.Fatal(err)
+	}
+
+	reviewed := documents.PatchOps(documentKey(d), repo.Patch{
+		Add: map[string]any{"reviews": 1}, Remove: []string{"draft"}, IfRevision: d.Revision,
+	})
+	review := table.Create(keys.Key{PK: keys.Prefix("DOCUMENT").PK(d.ID), SK: "REVIEW#1"}, map[string]string{"by": "ana"})
+	fmt.Println(tbl.Transact(ctx, append(reviewed, review)...))
+	d, err = documents.Get(ctx, documentKey(d))
+	fmt.Println(d.Draft, d.Reviews, err)
+	// Output:
+	// <nil>
+	// false 1 <nil>
 }
 
 // A list shows less than whole entities. They are read into a type of their own, which no

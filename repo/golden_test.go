@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -76,7 +75,7 @@ func TestRequests(t *testing.T) {
 			return err
 		}},
 		"upsert": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
-			_, err := r.Upsert(ctx, Doc{ID: "d-1"}, expression.Add(expression.Name("pages"), expression.Value(1)))
+			_, err := r.Upsert(ctx, Doc{ID: "d-1"}, repo.Patch{Add: map[string]any{"pages": 1}})
 			return err
 		}},
 		"updateops": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {

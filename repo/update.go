@@ -32,7 +32,7 @@ import (
 // Errors:
 //   - [table.ErrConflict], when the budget is used up.
 //   - [table.ErrInvalid], for an entity without a Version, since updates would
-//     be lost: use [Repo.Upsert], or [table.Update] with IfExists.
+//     be lost: use [Repo.Patch].
 //   - [table.ErrOutcomeUnknown], if no attempt got a response; and after a lost
 //     response for an entity without copies, if it has a version, or if another
 //     writer has changed its revision since. In other cases the entity is updated

@@ -41,8 +41,8 @@ type Upgrade struct {
 	// When an admitted program has written an item since, Change runs on it again: what it
 	// computes from an attribute of the former shape follows that attribute. So Change must
 	// be repeatable, and a program of the new shape must write such an attribute together
-	// with what was computed of it: see docs/change-your-table.md. [Repo.Upsert] cannot do
-	// that, and refuses such an attribute if Writes has it, too. The attribute
+	// with what was computed of it: see docs/change-your-table.md. After a Set of [Repo.Patch],
+	// Change runs again, too; an attribute in Writes or Removes is refused. The attribute
 	// [schema.Table.ShapeAt] of an item tells whether an older program has written it last.
 	Compatible bool
 }

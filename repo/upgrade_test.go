@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -213,7 +212,7 @@ func TestUpsertIsBounded(t *testing.T) {
 	var faults tabletest.Faults
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	docs := newRepo(t, tbl, docWith(0, repo.Drop("fax")))
-	more := expression.Add(expression.Name("pages"), expression.Value(1))
+	more := repo.Patch{Add: map[string]any{"pages": 1}}
 	refused := tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "The conditional request failed")
 	for _, stored := range []bool{false, true} {
 		if stored {

@@ -620,9 +620,10 @@ func TestOtherEntitiesOfATableWithVectors(t *testing.T) {
 
 	u := newRepo(t, tbl, repo.Entity[withVector[numbers]]{Type: "PRODUCT", Version: "rev", Key: withVector[numbers].key})
 	w := withVector[numbers]{shared: fields}
-	set := expression.Set(expression.Name("embedding"), expression.Value([]float32{1, 0}))
+	set := repo.Patch{Set: map[string]any{"embedding": []float32{1, 0}}}
 	expect.Err(t, expect.ErrOf(u.Upsert(t.Context(), w, set)), table.ErrInvalid)
-	expect.Value(u.Upsert(t.Context(), w, set.Set(expression.Name("tenant"), expression.Value("acme"))))(t)
+	set.Set["tenant"] = "acme"
+	expect.Value(u.Upsert(t.Context(), w, set))(t)
 	matches, _, err := u.Search(t.Context(), near("acme"))
 	expect.OK(t, err)
 	expect.Equal(t, "found after Upsert", len(matches), 1)

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -371,7 +370,7 @@ func testReadsAndWrites[T any](t *testing.T, spec schema.Table, v T) {
 
 // waysToWrite returns all writes that take a value of a stored entity.
 func waysToWrite[T any](tbl *table.Table, r *repo.Repo[T]) map[string]func(context.Context, *T) error {
-	set := expression.Set(expression.Name("title"), expression.Value("one"))
+	set := repo.Patch{Set: map[string]any{"title": "one"}}
 	return map[string]func(context.Context, *T) error{
 		"Create":      r.Create,
 		"CreateOps":   func(ctx context.Context, v *T) error { return tbl.Transact(ctx, r.CreateOps(v)...) },
@@ -385,7 +384,9 @@ func waysToWrite[T any](tbl *table.Table, r *repo.Repo[T]) map[string]func(conte
 		"DeleteOps and Create": func(ctx context.Context, v *T) error {
 			return errors.Join(tbl.Transact(ctx, r.DeleteOps(*v)...), r.Create(ctx, v))
 		},
-		"Upsert": func(ctx context.Context, v *T) error { return expect.ErrOf(r.Upsert(ctx, *v, set)) },
+		"Upsert":   func(ctx context.Context, v *T) error { return expect.ErrOf(r.Upsert(ctx, *v, set)) },
+		"Patch":    func(ctx context.Context, _ *T) error { return expect.ErrOf(r.Patch(ctx, sheetKey, set)) },
+		"PatchOps": func(ctx context.Context, _ *T) error { return tbl.Transact(ctx, r.PatchOps(sheetKey, set)...) },
 		"Update": func(ctx context.Context, v *T) error {
 			return expect.ErrOf(r.Update(ctx, sheetKey, func(to *T) error { *to = *v; return nil }))
 		},

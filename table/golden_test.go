@@ -42,8 +42,6 @@ var requests = map[string]func(*testing.T, *table.Table){
 	"patch": func(t *testing.T, tbl *table.Table) {
 		must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("3"), "a.b": str("x")}, "name", "gone")))
 		must(t, tbl.Do(t.Context(), table.Patch(user, nil, "a.b").If(nIs(3))))
-		must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("4")}).WithNextVersion("version")))
-		must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("5")}).WithRevision("revision", "R2")))
 	},
 	"guards": func(t *testing.T, tbl *table.Table) {
 		var ops []table.Op

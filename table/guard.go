@@ -57,15 +57,16 @@ func (o Op) IfType(name string) Op {
 // shape, by the attribute [schema.Table].Shape, than the given one. A missing item
 // satisfies it. Otherwise the op fails with [ErrNewerShape]. It is for a program that
 // would overwrite what a newer shape has.
-func (o Op) IfShape(most int) Op {
-	o.guard.shape = hasShape{set: true, most: most}
-	return o
-}
+func (o Op) IfShape(most int) Op { return o.WithShape(item.Shape{Most: most}) }
 
 // IfAdmits is [Op.IfShape] for a program that keeps what it does not know: a newer
 // shape that admits programs of the given one satisfies it, too.
-func (o Op) IfAdmits(shape int) Op {
-	o.guard.shape = hasShape{set: true, admits: true, most: shape}
+func (o Op) IfAdmits(shape int) Op { return o.WithShape(item.Shape{Most: shape, Admits: true}) }
+
+// WithShape returns the op with conditions on the shape of the item under its key. A newer
+// one is [ErrNewerShape], and an older one [ErrStale]. It is for package repo alone.
+func (o Op) WithShape(s item.Shape) Op {
+	o.guard.shape = hasShape{set: true, Shape: s}
 	return o
 }
 
@@ -101,7 +102,7 @@ func (t *Table) require(w *write) error {
 	if err := g.checkNames(); err != nil {
 		return err
 	}
-	var room [6]requirement
+	var room [7]requirement
 	all := g.requirements(room[:0], &w.bindings, &t.schema, nil)
 	condition := all[0].clause
 	if len(all) > 1 {
@@ -242,18 +243,17 @@ func (r hasType) holds(stored Item, s *schema.Table) bool {
 	return stored == nil || item.Text(stored[s.Type]) == string(r)
 }
 
-// hasShape requires that an item has no newer shape; with admits, than one that
-// admits programs of this one.
+// hasShape requires that an item has a shape.
 type hasShape struct {
-	set, admits bool
-	most        int
+	set bool
+	item.Shape
 }
 
 func (r hasShape) clause(b *bindings, s *schema.Table) string {
 	b.name("#shape", s.Shape)
-	b.value(":shape", &types.AttributeValueMemberN{Value: strconv.Itoa(r.most)})
+	b.value(":shape", &types.AttributeValueMemberN{Value: strconv.Itoa(r.Most)})
 	clause := "attribute_not_exists(#shape) OR #shape <= :shape"
-	if r.admits {
+	if r.Admits {
 		b.name("#from", s.ShapeFrom())
 		clause += " OR #from <= :shape"
 	}
@@ -262,13 +262,27 @@ func (r hasShape) clause(b *bindings, s *schema.Table) string {
 
 func (r hasShape) holds(stored Item, s *schema.Table) bool {
 	shape := stored[s.Shape]
-	return shape == nil || r.isAtMost(shape) || r.admits && r.isAtMost(stored[s.ShapeFrom()])
+	return shape == nil || isAtMost(shape, r.Most) || r.Admits && isAtMost(stored[s.ShapeFrom()], r.Most)
 }
 
-func (r hasShape) isAtMost(shape types.AttributeValue) bool {
+func isAtMost(shape types.AttributeValue, most int) bool {
 	n, ok := shape.(*types.AttributeValueMemberN)
-	return ok && item.CompareNumbers(n.Value, strconv.Itoa(r.most)) <= 0
+	return ok && item.CompareNumbers(n.Value, strconv.Itoa(most)) <= 0
 }
+
+// leastClause is the clause of Least.
+func (r hasShape) leastClause(b *bindings) string {
+	b.value(":least", &types.AttributeValueMemberN{Value: strconv.Itoa(r.Least)})
+	return "#shape >= :least"
+}
+
+// isOlder reports whether a stored item has an older shape than Least, or none.
+func (r hasShape) isOlder(stored Item, s *schema.Table) bool {
+	return stored != nil && (stored[s.Shape] == nil || isAtMost(stored[s.Shape], r.Least-1))
+}
+
+// errOlder is the reason of an op on an item of an older shape.
+var errOlder = fmt.Errorf("%w: the item is of an older shape: bring it to the present one, by Repo.Refresh", ErrStale)
 
 // hasVersion requires that a number attribute has a value. One that is missing or
 // NULL has the value 0.
@@ -366,6 +380,10 @@ func (g *guard) requirements(all []requirement, b *bindings, s *schema.Table, st
 	}
 	if g.shape.set {
 		all = append(all, requirement{g.shape.clause(b, s), g.shape.holds(stored, s), ErrNewerShape})
+	}
+	if g.shape.Least > 0 {
+		//mutants:guard a patch is of the present shape | TestPatchOfAnOlderShape
+		all = append(all, requirement{g.shape.leastClause(b), !g.shape.isOlder(stored, s), errOlder})
 	}
 	if g.version.set {
 		all = append(all, requirement{g.version.clause(b), g.version.holds(stored), ErrStale})

@@ -147,7 +147,6 @@ func TestOpsAreRefused(t *testing.T) {
 		"zero Op, named":          {table.Op{}.WithName("x"), table.ErrInvalid},
 		"Check without condition": {table.Check(user, expression.ConditionBuilder{}), table.ErrInvalid},
 		"IfVersion of nothing":    {table.Put(user, nil).IfVersion("", 1), table.ErrInvalid},
-		"an empty next revision":  {table.Patch(user, table.Item{"n": num("1")}).WithRevision("revision", ""), table.ErrInvalid},
 		"Update with nothing":     {table.Update(user, expression.UpdateBuilder{}), table.ErrInvalid},
 		"a number":                {table.Put(user, 7), table.ErrInvalid},
 		"a string":                {table.Create(user, "x"), table.ErrInvalid},

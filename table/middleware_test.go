@@ -233,7 +233,7 @@ func TestWritesThroughMiddleware(t *testing.T) {
 		"an update whose response is lost": {
 			"UpdateItem", tabletest.DropResponse(),
 			func(ctx context.Context, tbl *table.Table) error {
-				return returned(table.DoReturning[account](ctx, tbl, table.Patch(user, table.Item{"name": str("secret too")}).IfRevision("rev", "").WithRevision("rev", "r1")))
+				return returned(table.DoReturning[account](ctx, tbl, table.Patch(user, table.Item{"name": str("secret too"), "rev": str("r1")}).IfRevision("rev", "")))
 			},
 			[]keys.Key{user},
 		},

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 )
@@ -60,7 +59,6 @@ type Op struct {
 	condition expression.ConditionBuilder
 	orStale   bool // see [Op.OrStale]
 	guard     guard
-	next      *successor // nil for nearly all
 }
 
 const (
@@ -84,15 +82,15 @@ func Create(key keys.Key, v any) Op {
 	return Op{verb: verbCreate, key: key, value: v, guard: guard{missing: true}}
 }
 
-// Update modifies attributes of one item. It creates a missing one, as DynamoDB does, which
-// then has no type: reads of a type, and deletions of its partition, fail there with
-// [ErrWrongType]. So begin with [Op.IfExists]. An update that may create its item sets the type
-// attribute, too. An expired item is changed as it is.
+// Update creates the item under the key if it is missing, without a type, or modifies its
+// attributes. Reads of a type, and deletions of the partition, then fail with [ErrWrongType].
+// So begin with [Op.IfExists]. An update that may create its item sets the type attribute,
+// too. An expired item is changed as it is.
 //
 // Update knows no entity: it writes no version or revision, no copies and no index keys.
 // A repository does not notice it, so a Put of a value that was read before takes it back: an
-// ADD of 1 is 0 again. Keep such a number in an item of its own, or use Update and Upsert
-// of package repo, which write the version, too.
+// ADD of 1 is 0 again. For entities, use Patch, PatchOps and Upsert of package repo, which check
+// the item and write the version.
 func Update(key keys.Key, update expression.UpdateBuilder) Op {
 	return Op{verb: verbUpdate, key: key, update: update}
 }
@@ -170,14 +168,6 @@ func getError(i int, key keys.Key, err error) *Error {
 	return &Error{Op: "Get", Position: i + 1, Key: key, Err: err}
 }
 
-// successor is the change of a version or revision that an update makes in
-// addition to its own changes.
-type successor struct {
-	verb, attribute string
-	also            []string // attributes that change alike
-	value           types.AttributeValue
-}
-
 // write is an op made ready for one table.
 type write struct {
 	op   *Op
@@ -196,8 +186,9 @@ type patch struct {
 	remove []string
 }
 
-// Patch is an [Update] that sets and removes whole attributes, by their names.
-// Like Update it creates a missing item, unless the op has [Op.IfExists], and knows no entity.
+// Patch creates the item under the key if it is missing, without a type, or sets and removes
+// attributes of it, by their names. It is an [Update]: begin with [Op.IfExists]. It knows no
+// entity, as PatchOps of package repo does.
 // It needs no expression builder: a dot in a name is a dot, and no part of a path.
 func Patch(key keys.Key, set Item, remove ...string) Op {
 	return Op{verb: verbUpdate, key: key, value: patch{set, remove}}

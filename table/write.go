@@ -197,9 +197,6 @@ func (w *write) isStored(stored Item) bool {
 // written returns the value that the write gives an attribute, nil if that is
 // not known.
 func (w *write) written(attribute string) types.AttributeValue {
-	if w.op.next != nil && w.op.next.attribute == attribute {
-		return w.op.next.value
-	}
 	if p, ok := w.op.value.(patch); ok {
 		return p.set[attribute]
 	}
@@ -208,7 +205,7 @@ func (w *write) written(attribute string) types.AttributeValue {
 
 // repeatable reports whether executing the write twice leads to the same item.
 func (w *write) repeatable() bool {
-	if _, patches := w.op.value.(patch); patches && w.op.next == nil {
+	if _, patches := w.op.value.(patch); patches {
 		return true
 	}
 	return repeatable(w.update)

@@ -53,3 +53,14 @@ func fill(v reflect.Value, depth int) {
 		}
 	}
 }
+
+// Samples returns two pairs of values of a struct type, whose members differ in one attribute
+// alone: a sample with the attribute and without it, and a zero value with it and without it.
+func Samples(t reflect.Type, attribute string) [2][2]any {
+	full, without, only := Sample(t), Sample(t), reflect.New(t).Interface()
+	f := &planOf(t).fields[planOf(t).byName[attribute]]
+	of := func(v any) reflect.Value { return f.at(reflect.ValueOf(v).Elem()) }
+	of(without).SetZero()
+	of(only).Set(of(full))
+	return [2][2]any{{full, without}, {only, reflect.New(t).Interface()}}
+}

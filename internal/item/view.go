@@ -115,3 +115,13 @@ func embeds(t, other reflect.Type, above []reflect.Type) (index []int, is bool) 
 	}
 	return nil, false
 }
+
+// Shape is which shapes of a stored item an op of package table is for.
+type Shape struct {
+	// Most is the greatest shape. With Admits, a greater one that admits programs of this one
+	// will do, too.
+	Most   int
+	Admits bool
+	// Least is the least shape, 0 for any, and for an item without a shape.
+	Least int
+}

@@ -145,14 +145,14 @@ func pathlikeUpserts(t *testing.T, h Harness) {
 	} {
 		must(t, tbl.Do(t.Context(), table.Put(accountKey(id), stored)))
 		for want := 2; want < 4; want++ {
-			v := expect.Value(r.Upsert(t.Context(), thing{ID: id}, addN(1)))(t)
+			v := expect.Value(r.Upsert(t.Context(), thing{ID: id}, repo.Patch{Add: map[string]any{"n": 1}}))(t)
 			equal(t, id, v.N, want)
 			equal(t, id+": upgraded", v.LSI1SK, "x")
 		}
 	}
 	full := thing{Type: "THING", ID: "full", Version: math.MaxInt64}
 	must(t, tbl.Do(t.Context(), table.Put(accountKey("full"), full)))
-	if _, err := r.Upsert(t.Context(), thing{ID: "full"}, addN(1)); err == nil {
+	if _, err := r.Upsert(t.Context(), thing{ID: "full"}, repo.Patch{Add: map[string]any{"n": 1}}); err == nil {
 		t.Error("a version is greater than its type holds")
 	}
 }

@@ -20,6 +20,7 @@ func returningTests() tests {
 		"what does not decode is written all the same":   returningUndecodable,
 		"conditions hold": returningConditions,
 		"an upsert creates, counts and checks names": upserts,
+		"a patch sets, adds and removes":             patches,
 	}
 }
 
@@ -113,9 +114,7 @@ func upserts(t *testing.T, h Harness) {
 	r := newRepo(t, tbl, repo.Entity[account]{
 		Type: "COUNTER", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version",
 	})
-	add := func(name string) expression.UpdateBuilder {
-		return expression.Add(expression.Name(name), expression.Value(1))
-	}
+	add := func(name string) repo.Patch { return repo.Patch{Add: map[string]any{name: 1}} }
 	for i := range 3 {
 		got := expect.Value(r.Upsert(t.Context(), account{ID: "c", Name: "clicks"}, add("n")))(t)
 		equal(t, "counter", got, account{ID: "c", Name: "clicks", N: i + 1, Version: int64(i + 2)})
@@ -129,4 +128,60 @@ func upserts(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Put(accountKey("d"), note{Type: "OTHER"})))
 	wantErr(t, expect.ErrOf(r.Upsert(t.Context(), account{ID: "d"}, add("n"))), table.ErrWrongType)
 	wantErr(t, expect.ErrOf(newRepo(t, tbl, person1Entity).Upsert(t.Context(), person1{ID: "u-1", Email: "e"}, add("n"))), table.ErrInvalid)
+}
+
+// patches changes attributes of every type, alone and in a transaction, and meets what fails.
+func patches(t *testing.T, h Harness) {
+	type issue struct {
+		ID       string   `dynamodbav:"id"`
+		Title    string   `dynamodbav:"title"`
+		Note     string   `dynamodbav:"note,omitempty"`
+		Seats    uint8    `dynamodbav:"seats"`
+		Weight   float64  `dynamodbav:"weight"`
+		Watchers []string `dynamodbav:"watchers,stringset,omitempty"`
+		Revision string   `dynamodbav:"revision"`
+	}
+	tbl := h.newTable(t, appCore())
+	e := repo.Entity[issue]{Type: "ISSUE", Version: "revision", Key: func(i issue) keys.Key { return accountKey(i.ID) }}
+	r := newRepo(t, tbl, e)
+	v := issue{ID: "1", Title: "first", Note: "x", Seats: 3, Watchers: []string{"ana"}}
+	must(t, r.Create(t.Context(), &v))
+	all := repo.Patch{
+		Set: map[string]any{"title": "second", "note": ""}, IfRevision: v.Revision,
+		Add: map[string]any{"seats": -1, "weight": 0.5, "watchers": []string{"bo"}},
+	}
+	want := issue{ID: "1", Title: "second", Seats: 2, Weight: 0.5, Watchers: []string{"ana", "bo"}}
+	got := expect.Value(r.Patch(t.Context(), accountKey("1"), all))(t)
+	want.Revision = got.Revision
+	equal(t, "patched", got, want)
+	must(t, tbl.Transact(t.Context(), r.PatchOps(accountKey("1"), repo.Patch{Add: map[string]any{"seats": 1}, Remove: []string{"watchers"}})...))
+	got = expect.Value(r.Consistent().Get(t.Context(), accountKey("1")))(t)
+	equal(t, "patched in a transaction", got, issue{ID: "1", Title: "second", Seats: 3, Weight: 0.5, Revision: got.Revision})
+
+	title := repo.Patch{Set: map[string]any{"title": "third"}}
+	unless := title
+	unless.If = expression.Name("note").AttributeExists()
+	must(t, tbl.Do(t.Context(), table.Put(accountKey("other"), note{Type: "OTHER"})))
+	e.Upgrades = []repo.Upgrade{repo.Drop("legacy")}
+	later := newRepo(t, tbl, e)
+	for name, test := range map[string]struct {
+		r    *repo.Repo[issue]
+		id   string
+		p    repo.Patch
+		want error
+	}{
+		"stale":         {r, "1", all, table.ErrStale},
+		"a condition":   {r, "1", unless, table.ErrConditionFailed},
+		"a sum":         {r, "1", repo.Patch{Add: map[string]any{"seats": -4}}, table.ErrConditionFailed},
+		"missing":       {r, "2", title, table.ErrNotFound},
+		"another type":  {r, "other", title, table.ErrWrongType},
+		"an older item": {later, "1", title, table.ErrStale},
+	} {
+		wantErr(t, tbl.Transact(t.Context(), test.r.PatchOps(accountKey(test.id), test.p)...), test.want)
+		if name != "an older item" {
+			wantErr(t, expect.ErrOf(test.r.Patch(t.Context(), accountKey(test.id), test.p)), test.want)
+		}
+	}
+	must(t, expect.ErrOf(later.Patch(t.Context(), accountKey("1"), title)))
+	wantErr(t, expect.ErrOf(r.Patch(t.Context(), accountKey("1"), title)), table.ErrNewerShape)
 }

@@ -99,7 +99,7 @@ func shapeUpserts(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	e := repo.Entity[counter]{Type: "COUNTER", Version: "revision", Key: func(c counter) keys.Key { return accountKey(c.ID) }}
 	old := newRepo(t, tbl, e)
-	add := expression.Add(expression.Name("count"), expression.Value(1))
+	add := repo.Patch{Add: map[string]any{"count": 1}}
 	must(t, expect.ErrOf(old.Upsert(t.Context(), counter{ID: "c"}, add)))
 	must(t, expect.ErrOf(old.Upsert(t.Context(), counter{ID: "c"}, add)))
 	patched(t, tbl, accountKey("c"), table.Item{"legacy": str("x")})
@@ -110,7 +110,7 @@ func shapeUpserts(t *testing.T, h Harness) {
 	got := table.Item{"legacy": item["legacy"], "entityShape": item["entityShape"], "count": item["count"]}
 	equal(t, "upgraded", diffItems(table.Item{"legacy": nil, "entityShape": num("1"), "count": num(strconv.Itoa(c.Count))}, got), "")
 	wantErr(t, expect.ErrOf(old.Upsert(t.Context(), counter{ID: "c"}, add)), table.ErrNewerShape)
-	wantErr(t, expect.ErrOf(r.Upsert(t.Context(), counter{ID: "c"}, expression.Set(expression.Name("legacy"), expression.Value("y")))), table.ErrInvalid)
+	wantErr(t, expect.ErrOf(r.Upsert(t.Context(), counter{ID: "c"}, repo.Patch{Set: map[string]any{"legacy": "y"}})), table.ErrInvalid)
 
 	// One that is admitted counts on.
 	e.Upgrades[0].Compatible = true

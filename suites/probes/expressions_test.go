@@ -301,8 +301,6 @@ func operands() []claims {
 		add("update of "+id, overlap, do(table.Update(key, u)))
 		add("update of "+id+" in a transaction", overlap, transact(table.Update(key, u), second))
 	}
-	add("patch of v with its next version", overlap, do(table.Patch(key, table.Item{"v": n("1")}).WithNextVersion("v")))
-	add("patch of v with its revision", overlap, do(table.Patch(key, table.Item{"v": s("r")}).WithRevision("v", "x")))
 	for id, u := range map[string]expression.UpdateBuilder{
 		"ADD text":              expression.Add(name("a"), text),
 		"ADD list":              expression.Add(name("a"), expression.Value([]string{"x"})),

@@ -185,7 +185,7 @@ func TestUpsertOfWhatAnOlderReleaseWrites(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		v, err := tallies.Upsert(ctx, tally{ID: r.ID}, addOne)
+		v, err := tallies.Upsert(ctx, tally{ID: r.ID}, repo.Patch{Add: map[string]any{"n": 1}})
 		if err == nil && v.Title != v.Name {
 			return fmt.Errorf("Upsert returns %+v", v)
 		}
@@ -224,7 +224,7 @@ func setUpTally(ctx context.Context, r *tabletest.Run, before operation, actors 
 		if v.Title != v.Name || v.N+len(v.Name)-1 < sure {
 			return fmt.Errorf("%d operations have made it %+v", sure, v)
 		}
-		if v, err = tallies.Upsert(ctx, tally{ID: r.ID}, addOne); err != nil {
+		if v, err = tallies.Upsert(ctx, tally{ID: r.ID}, repo.Patch{Add: map[string]any{"n": 1}}); err != nil {
 			return err
 		}
 		if changed, err := tallies.Refresh(ctx, orderKey(r.ID)); changed || err != nil {

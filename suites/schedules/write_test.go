@@ -114,7 +114,14 @@ func TestSequence(t *testing.T) {
 			if err != nil {
 				return counter{}, err
 			}
-			return r.Upsert(ctx, counter{ID: id}, addOne)
+			return r.Upsert(ctx, counter{ID: id}, repo.Patch{Add: map[string]any{"n": 1}})
+		},
+		"Patch": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
+			r, err := repo.New(tbl, counterEntity)
+			if err != nil {
+				return counter{}, err
+			}
+			return r.Patch(ctx, counterKey(id), repo.Patch{Add: map[string]any{"n": 1}})
 		},
 		"Update": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
 			r, err := repo.New(tbl, counterEntity)
@@ -125,7 +132,7 @@ func TestSequence(t *testing.T) {
 		},
 	} {
 		for _, stored := range []bool{true, false} {
-			if !stored && name == "Update" {
+			if !stored && (name == "Update" || name == "Patch") {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/stored=%t", name, stored), func(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -59,7 +57,7 @@ var counterEntity = repo.Entity[counter]{
 func (t Tenant) Number(ctx context.Context, s Sequence) (Number, error) {
 	year := t.table.Now().UTC().Year()
 	c := counter{TenantCode: t.caller.Tenant, Prefix: s.Prefix, Year: year}
-	c, err := t.counters.Upsert(ctx, c, expression.Add(expression.Name("last"), expression.Value(1)))
+	c, err := t.counters.Upsert(ctx, c, repo.Patch{Add: map[string]any{"last": 1}})
 	switch {
 	case err != nil:
 		return Number{}, err

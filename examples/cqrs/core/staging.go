@@ -230,11 +230,11 @@ func (t Tenant) sweep(ctx context.Context, task Task) error {
 func (t Tenant) stage(ctx context.Context, im Import, source []Change) error {
 	for im.Staged < im.Total {
 		from, to := im.Staged, min(im.Staged+stageChunk, im.Total)
-		staged := expression.Name("staged")
-		ops := []table.Op{
-			//mutants:guard cqrs: rows are staged once | TestALateImporter | .If(staged.Equal(expression.Value(from))) =>
-			table.Update(im.Key(), expression.Set(staged, expression.Value(to))).If(staged.Equal(expression.Value(from))),
-		}
+		ops := t.imports.PatchOps(im.Key(), repo.Patch{
+			Set: map[string]any{"staged": to},
+			//mutants:guard cqrs: rows are staged once | TestALateImporter | If: => If: expression.ConditionBuilder{}, // If:
+			If: expression.Name("staged").Equal(expression.Value(from)),
+		})
 		for n := from; n < to; n++ {
 			ops = append(ops, t.rows.CreateOps(new(Row{
 				ImportID: im.ID, TenantCode: t.caller.Tenant, Number: n + 1, Change: source[n],

@@ -99,7 +99,7 @@ func collect(e env) error {
 	return repo.Collect(e.ctx, e.table, table.Query{PK: userKey("u-1").PK}, e.users.AppendTo(&users))
 }
 
-var one = expression.Add(expression.Name("logins"), expression.Value(1))
+var one = repo.Patch{Add: map[string]any{"logins": 1}}
 
 // rows are operations, each with the function of an example's template that does the same.
 var rows = []struct {
@@ -131,6 +131,7 @@ var rows = []struct {
 	{"`Update`, `Put`", plain, update(count), "appcore patchNotification"},
 	{"`Update`, with copies", copied, update(count), "appcore patchTransaction"},
 	{"`Update` of a copy's key", copied, update(move), "appcore patchUser"},
+	{"`Patch`", counted, func(e env) error { return check.Err(e.users.Patch(e.ctx, userKey("u-1"), one)) }, ""},
 	{"`Upsert`", counted, func(e env) error {
 		if _, err := e.users.Upsert(e.ctx, user{ID: "u-2"}, one); err != nil {
 			return err

@@ -117,7 +117,7 @@ func count(e env) error {
 	return check.Err(e.docs.Update(e.ctx, key(1), func(d *doc) error { d.Count++; return nil }))
 }
 
-var one = expression.Add(expression.Name("count"), expression.Value(1))
+var one = repo.Patch{Add: map[string]any{"count": 1}}
 
 func pay(ctx context.Context, e env, i int) error {
 	store, err := idempotency.New(e.table, nil)
@@ -187,7 +187,7 @@ var groups = []struct {
 		{"`Update`, with one copy", copied, count, 1, 4, "two items, in a transaction"},
 		{"… and an integer version", counted, count, 2, 4, "the copy is read, too, as in `Put` and `Delete`: another entity can have the same version"},
 		{"`Update` of the copy's key", copied, rename, 2, 6, "the former copy is read, too, and deleted"},
-		{"`Upsert`", unversioned, func(e env) error { return check.Err(e.docs.Upsert(e.ctx, *newDoc(1), one)) }, 0, 1, "no read"},
+		{"`Patch`, `Upsert`", unversioned, func(e env) error { return check.Err(e.docs.Upsert(e.ctx, *newDoc(1), one)) }, 0, 1, "no read"},
 		{"`Delete`, with one copy", copied, func(e env) error { return e.docs.Delete(e.ctx, key(1)) }, 1, 4, "as much as writing what is there"},
 		{"`CreateOps` of 3", entity, func(e env) error {
 			return e.table.Transact(e.ctx, slices.Concat(e.docs.CreateOps(newDoc(200)), e.docs.CreateOps(newDoc(201)), e.docs.CreateOps(newDoc(202)))...)

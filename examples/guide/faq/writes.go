@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
 
@@ -91,14 +91,12 @@ func (s *Tracker) Tag(ctx context.Context, projectID, id, tag string) (Task, err
 
 // Watch adds to a set without a read.
 func (s *Tracker) Watch(ctx context.Context, projectID, userID string) (Counters, error) {
-	one := expression.Value(&types.AttributeValueMemberSS{Value: []string{userID}})
-	return s.counters.Upsert(ctx, Counters{Project: projectID}, expression.Add(expression.Name("watchers"), one))
+	return s.counters.Upsert(ctx, Counters{Project: projectID}, repo.Patch{Add: map[string]any{"watchers": []string{userID}}})
 }
 
 // NextNumber returns a number that no other caller gets.
 func (s *Tracker) NextNumber(ctx context.Context, projectID string) (int64, error) {
-	c, err := s.counters.Upsert(ctx, Counters{Project: projectID},
-		expression.Add(expression.Name("last"), expression.Value(1)))
+	c, err := s.counters.Upsert(ctx, Counters{Project: projectID}, repo.Patch{Add: map[string]any{"last": 1}})
 	return c.Last, err
 }
 
@@ -114,9 +112,10 @@ func (s *Tracker) Bill(ctx context.Context, projectID string, cents int64) (b Bi
 
 // Spend takes from the budget if it is large enough.
 func (s *Tracker) Spend(ctx context.Context, projectID string, amount int64) error {
-	budget := expression.Name("budget")
-	err := s.table.Transact(ctx, table.Update(countersKey(projectID), expression.Add(budget, expression.Value(-amount))).
-		If(budget.GreaterThanEqual(expression.Value(amount))))
+	_, err := s.counters.Patch(ctx, countersKey(projectID), repo.Patch{
+		Add: map[string]any{"budget": -amount},
+		If:  expression.Name("budget").GreaterThanEqual(expression.Value(amount)),
+	})
 	if errors.Is(err, table.ErrConditionFailed) {
 		return ErrBudget
 	}

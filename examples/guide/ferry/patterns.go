@@ -86,14 +86,15 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 		Payload: idempotency.JSON(map[string]any{"route": b.Route, "leaves": b.Leaves, "seats": b.Seats}),
 	}
 	result, err := idempotency.Do(ctx, f.requests, request, func(context.Context) (idempotency.Plan[Booking], error) {
-		left := expression.Name("seatsLeft")
-		take := table.Update(departureKey(b.Route, b.Leaves), expression.Add(left, expression.Value(-b.Seats))).
-			If(left.GreaterThanEqual(expression.Value(b.Seats))).IfExists().WithName("seats")
+		take := f.departures.PatchOps(departureKey(b.Route, b.Leaves), repo.Patch{
+			Add: map[string]any{"seatsLeft": -b.Seats},
+			If:  expression.Name("seatsLeft").GreaterThanEqual(expression.Value(b.Seats)),
+		})
 		made := b
-		ops := append(f.bookings.CreateOps(&made), take)
+		ops := append(f.bookings.CreateOps(&made), take...)
 		return idempotency.Snapshot(made, ops...), nil
 	})
-	if op, failed := table.FailedOp(err, "seats"); failed && errors.Is(op, table.ErrConditionFailed) {
+	if op, failed := table.FailedOp(err, departureEntity.Type); failed && errors.Is(op, table.ErrConditionFailed) {
 		return b, ErrFull
 	}
 	return result.Value, err

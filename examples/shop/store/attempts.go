@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 )
@@ -60,7 +58,7 @@ func (s *Shop) Admit(ctx context.Context, client string) error {
 func (s *Shop) count(ctx context.Context, l limit, whose ...string) error {
 	window := s.table.Now().UTC().Truncate(AttemptWindow)
 	a := attempts{Limit: l.name, Whose: strings.Join(whose, " "), Window: window, ExpiresAt: window.Add(2 * AttemptWindow)}
-	a, err := s.attempts.Upsert(ctx, a, expression.Add(expression.Name("count"), expression.Value(1)))
+	a, err := s.attempts.Upsert(ctx, a, repo.Patch{Add: map[string]any{"count": 1}})
 	if err == nil && a.Count > l.most {
 		err = ErrAttempts
 	}

@@ -33,7 +33,7 @@ var modelled = map[string]string{
 	"`Update` of the index key":      read1 + `, {"op": "write", "keys": "k", "indexes": [{"in": "GSI1", "keys": "k", "moves": true}]}`,
 	"`Update`, with one copy":        read1 + `, ` + two,
 	"`Update` of the copy's key":     read1 + `, ` + read1 + `, ` + two + `, {"op": "write", "keys": "k", "transaction": true}`,
-	"`Upsert`":                       `{"op": "write", "keys": "k"}`,
+	"`Patch`, `Upsert`":              `{"op": "write", "keys": "k"}`,
 	"`Delete`, with one copy":        read1 + `, ` + two,
 	"`CreateOps` of 3":               `{"op": "write", "keys": "k", "transaction": true, "times": 3}`,
 	"`BatchWrite` of 10":             `{"op": "write", "keys": "k", "times": 10}`,
