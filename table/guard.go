@@ -382,7 +382,7 @@ func (g *guard) requirements(all []requirement, b *bindings, s *schema.Table, st
 		all = append(all, requirement{g.shape.clause(b, s), g.shape.holds(stored, s), ErrNewerShape})
 	}
 	if g.shape.Least > 0 {
-		//mutants:guard a patch is of the present shape | TestPatchOfAnOlderShape
+		//mutants:guard a patch is of the present shape | TestPatchOfAnOlderShape ./repo
 		all = append(all, requirement{g.shape.leastClause(b), !g.shape.isOlder(stored, s), errOlder})
 	}
 	if g.version.set {
