@@ -180,7 +180,7 @@ func (c *core) search(ctx context.Context, s table.Search) (matches []table.Matc
 	}
 	// There are 100 keys at most, so one request is sent at a time.
 	counted := table.WithObserver(ctx, func(_ context.Context, e table.Event) {
-		stats = stats.Add(table.Stats{Requests: 1, Capacity: e.Capacity, Hedges: e.Hedges, HedgesWon: e.HedgesWon})
+		stats = stats.Add(table.Stats{Requests: 1, Capacity: e.Capacity})
 	})
 	items, err := table.BatchGet[table.Item](counted, c.reads.OfType("").WithUpgrade(c.view), all)
 	if err != nil {

@@ -85,8 +85,7 @@
 //
 // # Late reads
 //
-// [Options].HedgeReads sends a late read a second time. It is off by default. A
-// hedge is not a retry.
+// Package hedge is an HTTP client that sends late reads a second time.
 //
 // # Costs
 //

@@ -28,10 +28,6 @@ type Event struct {
 	// Attempts is how often the SDK sent it. It is 1 for clients that do not
 	// use the SDK's retryer.
 	Attempts int
-	// Hedges is how many of them were late and sent a second time, and HedgesWon
-	// how often the second one was the first to get a response. See
-	// [Options].HedgeReads. Capacity is without the others', which is unknown.
-	Hedges, HedgesWon int
 	// Partitions are the partition keys that it was about, those of the index in a
 	// query of one: one for each item of a batch or transaction, none for a scan.
 	// They can be personal data, so LogValue does not have them.
@@ -82,8 +78,6 @@ type Stats struct {
 	// Capacity is what they consumed, in read units, and VectorBytes what searches of
 	// vectors consumed, in bytes.
 	Capacity, VectorBytes float64
-	// Hedges and HedgesWon are as in [Event]. They are not among the Requests.
-	Hedges, HedgesWon int
 }
 
 // Add returns the sum of the two, as for a walk over several pages.
@@ -94,8 +88,6 @@ func (s Stats) Add(other Stats) Stats {
 		Requests:    s.Requests + other.Requests,
 		Capacity:    s.Capacity + other.Capacity,
 		VectorBytes: s.VectorBytes + other.VectorBytes,
-		Hedges:      s.Hedges + other.Hedges,
-		HedgesWon:   s.HedgesWon + other.HedgesWon,
 	}
 }
 
@@ -145,7 +137,7 @@ func (e *TxError) LogValue() slog.Value {
 }
 
 // LogValue returns the event as a group: operation, table, index, batch,
-// duration, capacity, vector_bytes, attempts, hedges, hedges_won, and after a failure
+// duration, capacity, vector_bytes, attempts, and after a failure
 // class and error.
 func (e Event) LogValue() slog.Value {
 	a := attrs{slog.String("operation", e.Operation)}
@@ -157,8 +149,6 @@ func (e Event) LogValue() slog.Value {
 		a = append(a, slog.Float64("vector_bytes", e.VectorBytes))
 	}
 	a = append(a, slog.Int("attempts", e.Attempts))
-	a.number("hedges", e.Hedges)
-	a.number("hedges_won", e.HedgesWon)
 	if e.Err != nil {
 		a.text("class", Classify(e.Err).String())
 	}

@@ -206,19 +206,6 @@ func ExampleOptions() {
 	// GetItem 1 <nil>
 }
 
-// A read that is late is sent a second time; the first response counts.
-func ExampleOptions_hedgeReads() {
-	ctx := context.Background()
-	t, done := exampleTable(&table.Options{HedgeReads: true})
-	defer done()
-	page, err := table.QueryPage[Tx](ctx, t, table.Query{PK: keys.User.PK("u-123")})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(page.Items), "items,", page.Stats.Hedges, "hedges,", page.Stats.HedgesWon, "of them faster")
-	// Output: 5 items, 0 hedges, 0 of them faster
-}
-
 // Middleware of the client finds the items in outputs, and may change them. If it does
 // neither, say so: then reads are as fast as without middleware. Values are the same
 // either way.

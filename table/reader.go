@@ -267,14 +267,13 @@ func (r *reader) fetch(ctx context.Context, items *items) (cost Stats, last Item
 		cost = Stats{Items: int(out.Count), Scanned: int(out.ScannedCount), Requests: 1, Capacity: capacity(out.ConsumedCapacity)}
 		return cost, out.LastEvaluatedKey, nil
 	}
-	in, sent := r.input, &request{operation: "Query", index: r.Index, items: items}
+	in := r.input
 	in.ExclusiveStartKey, in.Limit = r.start, r.sentLimit
-	out, err := call(ctx, r.t, sent, r.t.client.Query, in)
+	out, err := call(ctx, r.t, &request{operation: "Query", index: r.Index, items: items}, r.t.client.Query, in)
 	if err != nil {
 		return cost, nil, err
 	}
 	cost = Stats{Items: int(out.Count), Scanned: int(out.ScannedCount), Requests: 1, Capacity: capacity(out.ConsumedCapacity)}
-	cost.Hedges, cost.HedgesWon = int(sent.hedge.Sent), int(sent.hedge.Won)
 	return cost, out.LastEvaluatedKey, nil
 }
 

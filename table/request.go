@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/response"
 	"github.com/singletable/singletable/keys"
@@ -26,8 +25,7 @@ type request struct {
 	// body, if set, is what the call sends, "" before its first request. Later ones are
 	// the same to the byte: maps have no order, and to DynamoDB Local a transaction of
 	// another order is not the one of the token.
-	body  *[]byte
-	hedge hedge.Call
+	body *[]byte
 
 	// items takes the items of the response, nil if none is wanted. It keeps the first
 	// ones, which it had before the request.
@@ -242,7 +240,6 @@ func call[In, Out any](
 	event.Duration = time.Since(start)
 	err = r.finish(ctx, out, err)
 	event.Err, event.Attempts = err, int(r.attempts.errors-before)
-	event.Hedges, event.HedgesWon = int(r.hedge.Sent), int(r.hedge.Won)
 	if err != nil && !r.attempts.watching {
 		event.Throttles = throttles(err)
 	}
@@ -276,11 +273,6 @@ func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
 		t.installProtocol(o, r)
 		o.HTTPClient = t.pool.Choose(o.HTTPClient)
-		if t.hedges != nil {
-			failed := func() bool { return r.attempts.failures() > 0 }
-			r.hedge = hedge.Call{Operation: r.operation, MaxResponse: maxResponse(r.operation), Failed: failed}
-			o.HTTPClient = t.hedges.Client(o.HTTPClient, &r.hedge)
-		}
 		r.attempts.watch(o)
 	}
 }

@@ -356,7 +356,7 @@ func (d *direct) DeserializeResponse(
 	received *smithyhttp.Response, out smithy.Deserializable,
 ) error {
 	d.r.decoded = false
-	body, err := response.Receive(received, maxResponse(op.ID().Name))
+	body, err := response.Receive(received, response.MaxOf(op.ID().Name))
 	if err != nil {
 		return err
 	}
@@ -371,22 +371,6 @@ func (d *direct) DeserializeResponse(
 		return nil // as of most writes: there is nothing to read
 	}
 	return body.Read(ctx, d.ClientProtocol, op, registry, received, out)
-}
-
-// maxResponse returns the greatest size of an operation's response.
-//
-// AWS: BatchGetItem, TransactGetItems, Query and Scan, Amazon DynamoDB API
-// Reference.
-func maxResponse(operation string) int64 {
-	switch operation {
-	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
-		return response.Max(maxItemSize)
-	case "Query", "Scan":
-		return response.Max(1 << 20)
-	case "TransactGetItems":
-		return response.Max(maxTransactionSize)
-	}
-	return response.Max(16 << 20) // BatchGetItem, and the unprocessed items of BatchWriteItem
 }
 
 // writers hold the bodies of requests for reuse, except for the rare large ones.

@@ -124,8 +124,7 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	for _, k := range asked {
 		items.watch(k.Name)
 	}
-	sent := &request{operation: "SearchVectors", index: s.Index, items: items}
-	out, err := call(ctx, t, sent, client.SearchVectors, in)
+	out, err := call(ctx, t, &request{operation: "SearchVectors", index: s.Index, items: items}, client.SearchVectors, in)
 	if err != nil {
 		return f, err
 	}
@@ -134,10 +133,7 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	}
 	f.places = items.places
 	_, spent := consumption(out)
-	f.stats = Stats{
-		Items: len(f.places), Scanned: len(out.SearchResults), Requests: 1, VectorBytes: spent,
-		Hedges: int(sent.hedge.Sent), HedgesWon: int(sent.hedge.Won),
-	}
+	f.stats = Stats{Items: len(f.places), Scanned: len(out.SearchResults), Requests: 1, VectorBytes: spent}
 	for _, p := range f.places {
 		if p.err != nil {
 			return f, &itemError{p.at, p.err}

@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/hedge"
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/vectors"
 	"github.com/singletable/singletable/keys"
@@ -285,21 +287,18 @@ func TestSearchResponses(t *testing.T) {
 		"unreadable, then read":           {tabletest.Corrupt(), both},
 		"throttled, then read":            {tabletest.Throttle(), both},
 	} {
-		for how, option := range map[string]func(*table.Options, *tabletest.Faults) table.Client{
-			"directly": func(_ *table.Options, f *tabletest.Faults) table.Client { return tabletest.Client(t, f.Install) },
-			"middleware": func(_ *table.Options, f *tabletest.Faults) table.Client {
+		for how, option := range map[string]func(*tabletest.Faults) table.Client{
+			"directly": func(f *tabletest.Faults) table.Client { return tabletest.Client(t, f.Install) },
+			"middleware": func(f *tabletest.Faults) table.Client {
 				return tabletest.Client(t, f.Install, watch(func(any, any) {}))
 			},
-			"hedged": func(o *table.Options, f *tabletest.Faults) table.Client {
-				o.HedgeReads = true
-				return tabletest.Client(t, f.Install)
+			"hedged": func(f *tabletest.Faults) table.Client {
+				return tabletest.Client(t, f.Install, func(o *dynamodb.Options) { o.HTTPClient = hedge.New(o.HTTPClient) })
 			},
 		} {
 			var faults tabletest.Faults
 			faults.Next("SearchVectors", tt.fault)
-			o := options()
-			client := option(o, &faults)
-			read := expect.Value(table.New(client, tbl.Schema(), o))(t).OfType("PRODUCT")
+			read := expect.Value(table.New(option(&faults), tbl.Schema(), options()))(t).OfType("PRODUCT")
 			matches, stats, err := table.SearchVectors[account](t.Context(), read, s)
 			if err != nil {
 				t.Errorf("%s, %s: %v", name, how, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/pool"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
@@ -54,21 +54,6 @@ type Options struct {
 	// a budget for each request. [Table.Retry] has one for all that it runs.
 	MaxAttempts int
 	MaxElapsed  time.Duration
-	// HedgeReads sends a late read a second time and takes the first success. A
-	// read is late if it takes longer than 97 % of the recent reads of its
-	// operation and than one and a half times their median. That cuts the tail of
-	// latencies, most of all for reads that wait for many requests. Scans and
-	// writes are never sent twice for that.
-	//
-	// At most 5 % of the requests are sent twice: one for 20 that have succeeded,
-	// ten at a time. A failed request takes one from that budget, so that none is
-	// left in an outage. A request that was throttled, and any in a call in which
-	// something failed, is not sent twice.
-	//
-	// The request that lost is cancelled, and its connection closed. Its units are
-	// consumed all the same, and in no [Stats] and [Event]. Clients that do not take
-	// the options of a call, as the DAX client, send nothing twice.
-	HedgeReads bool
 	// ReadOnlyMiddleware says that the client's middleware and interceptors change no
 	// attribute values, as those of OpenTelemetry. Then the table decodes the responses
 	// itself, as those of a *[dynamodb.Client] without middleware, and outputs have no
@@ -104,8 +89,7 @@ type Table struct {
 	project    []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient bool
-	pool      *hedge.Pool
-	hedges    *hedge.Budget     // nil if reads are not hedged
+	pool      *pool.Pool
 	layouts   map[string]layout // by the name of the index
 	indexKeys []indexKey
 	// mayRewrite means that middleware of the client may change inputs and outputs.
@@ -151,17 +135,11 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 	spec = spec.WithDefaults()
 	t := &Table{
 		client: client, schema: spec, name: aws.String(spec.Name), options: o,
-		ownClient: own, pool: &hedge.Pool{},
+		ownClient: own, pool: &pool.Pool{},
 		layouts: layoutsOf(&spec), indexKeys: indexKeysOf(&spec),
 	}
 	if own {
-		t.pool = hedge.NewPool(sdk.Options().HTTPClient)
-	}
-	if o.HedgeReads {
-		// A scan is never hedged: it reads pages of 1 MB, and nobody waits for a single one.
-		// AWS: Scan, Amazon DynamoDB API Reference.
-		//mutants:guard writes are not hedged | TestWhatIsHedged | New( => New("PutItem", "UpdateItem",
-		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query", "SearchVectors")
+		t.pool = pool.New(sdk.Options().HTTPClient)
 	}
 	t.mayRewrite = own && hasMiddleware(sdk.Options()) && !o.ReadOnlyMiddleware
 	return t, nil

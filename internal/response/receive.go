@@ -51,6 +51,23 @@ func Max(items int) int64 {
 	return others + inJSON*int64(items)
 }
 
+// MaxOf returns the greatest size of an operation's response.
+//
+// AWS: BatchGetItem, TransactGetItems, Query and Scan, Amazon DynamoDB API
+// Reference.
+func MaxOf(operation string) int64 {
+	const kb, mb = 1 << 10, 1 << 20
+	switch operation {
+	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
+		return Max(400 * kb)
+	case "Query", "Scan":
+		return Max(1 * mb)
+	case "TransactGetItems":
+		return Max(4 * mb)
+	}
+	return Max(16 * mb) // BatchGetItem, and the unprocessed items of BatchWriteItem
+}
+
 var (
 	// ErrDamaged is the error of a response that is not as it was sent.
 	ErrDamaged = errors.New("the response was damaged on its way")
@@ -69,7 +86,7 @@ type Body struct{ buffer *bytes.Buffer }
 // well, with 0.
 func Receive(response *smithyhttp.Response, most int64) (Body, error) {
 	body := Body{buffers.Get().(*bytes.Buffer)}
-	received := &limited{response.Body, most}
+	received := LimitBody(response.Body, most)
 	response.Body = received // for the SDK, which closes it after an error
 	if _, err := body.buffer.ReadFrom(received); err != nil {
 		body.Release()
@@ -124,6 +141,10 @@ func (b Body) Read(
 	}()
 	return own.DeserializeResponse(ctx, op, registry, response, out)
 }
+
+// LimitBody returns the body of a response, of which reading more than so many bytes is
+// [ErrSize].
+func LimitBody(body io.ReadCloser, most int64) io.ReadCloser { return &limited{body, most} }
 
 // limited is the body of a response. Reading more than left bytes fails.
 type limited struct {

@@ -80,9 +80,6 @@ func details(e table.Event) []slog.Attr {
 	if e.Batch > 1 { // the conventions do not count one as a batch
 		attrs = append(attrs, slog.Int("db.operation.batch.size", e.Batch))
 	}
-	if e.Hedges > 0 {
-		attrs = append(attrs, slog.Int("singletable.hedges", e.Hedges), slog.Int("singletable.hedges_won", e.HedgesWon))
-	}
 	if e.Err == nil {
 		return attrs
 	}

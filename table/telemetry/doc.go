@@ -67,8 +67,6 @@
 // The conventions have no names for these:
 //
 //	singletable.attempts                how often the SDK sent it
-//	singletable.hedges                  how often a late read was sent a second time, if ever
-//	singletable.hedges_won              how often that one was the first to get a response
 //	singletable.error.class             what table.Classify says of a failure
 //	singletable.cancellation_reasons    of a cancelled transaction, one for each op
 //	singletable.consumed.read_units     and

@@ -178,17 +178,3 @@ func ExampleDescribe() {
 	// Output:
 	// dynamodb_read_units_total [db.system.name=aws.dynamodb db.operation.name=Query db.collection.name=App db.query.summary=list transactions aws.dynamodb.index_name=GSI1] 2.5
 }
-
-// Hedged reads pay if many of the requests that are sent a second time respond first.
-func ExampleRow() {
-	var summary telemetry.Summary
-	ctx := telemetry.WithPattern(context.Background(), "list transactions")
-	// A table calls Observe: set table.Options.Observe, and HedgeReads.
-	summary.Observe(ctx, table.Event{Operation: "Query", Attempts: 1, Hedges: 1, HedgesWon: 1})
-	summary.Observe(ctx, table.Event{Operation: "Query", Attempts: 1})
-	for _, r := range summary.Rows() {
-		fmt.Printf("%s: %d requests, %d hedges, %d of them won\n", r.Pattern, r.Requests, r.Hedges, r.HedgesWon)
-	}
-	// Output:
-	// list transactions: 2 requests, 1 hedges, 1 of them won
-}

@@ -56,9 +56,6 @@ type Row struct {
 	// Requests is how many requests were made, Attempts how often they were
 	// sent with the SDK's retries, and Errors how many of them failed.
 	Requests, Attempts, Errors int
-	// Hedges is how many late reads were sent a second time, and HedgesWon how many of
-	// these responded first: see [table.Options].HedgeReads.
-	Hedges, HedgesWon int
 	// ReadUnits and WriteUnits are what the successful ones consumed.
 	ReadUnits, WriteUnits float64
 	// VectorBytes is what searches of vectors consumed, or writes in vector indexes.
@@ -93,7 +90,7 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	}
 	s.rows[key] = s.rows[key].plus(Row{
 		Pattern: key.pattern, Operation: key.operation, Index: key.index,
-		Requests: 1, Attempts: e.Attempts, Errors: failed, Hedges: e.Hedges, HedgesWon: e.HedgesWon,
+		Requests: 1, Attempts: e.Attempts, Errors: failed,
 		ReadUnits: read, WriteUnits: write, VectorBytes: e.VectorBytes,
 		Duration: e.Duration, Slowest: e.Duration,
 	})
@@ -104,8 +101,6 @@ func (r Row) plus(other Row) Row {
 	other.Requests += r.Requests
 	other.Attempts += r.Attempts
 	other.Errors += r.Errors
-	other.Hedges += r.Hedges
-	other.HedgesWon += r.HedgesWon
 	other.ReadUnits += r.ReadUnits
 	other.WriteUnits += r.WriteUnits
 	other.VectorBytes += r.VectorBytes
@@ -144,9 +139,6 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	if total.VectorBytes > 0 {
 		head += "\tvector bytes"
 	}
-	if total.Hedges > 0 {
-		head += "\thedges\thedges won"
-	}
 	fmt.Fprintln(tw, head)
 	for _, r := range append(rows, total) {
 		mean := r.Duration / time.Duration(max(r.Requests, 1))
@@ -154,9 +146,6 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 			r.Requests, r.Attempts, r.Errors, r.ReadUnits, r.WriteUnits, mean.Round(time.Microsecond), r.Slowest.Round(time.Microsecond))
 		if total.VectorBytes > 0 {
 			fmt.Fprintf(tw, "\t%.0f", r.VectorBytes)
-		}
-		if total.Hedges > 0 {
-			fmt.Fprintf(tw, "\t%d\t%d", r.Hedges, r.HedgesWon)
 		}
 		fmt.Fprintln(tw)
 	}

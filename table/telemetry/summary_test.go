@@ -74,22 +74,6 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestSummaryCountsHedges(t *testing.T) {
-	t.Parallel()
-	var s telemetry.Summary
-	for _, e := range []table.Event{
-		{Operation: "GetItem", Attempts: 1, Hedges: 1, HedgesWon: 1}, {Operation: "GetItem", Attempts: 1, Hedges: 1}, {Operation: "PutItem", Attempts: 1},
-	} {
-		s.Observe(t.Context(), e)
-	}
-	const want = `pattern  operation  index  requests  attempts  errors  read units  write units  mean  slowest  hedges  hedges won
--        GetItem    -      2         2         0       0           0            0s    0s       2       1
--        PutItem    -      1         1         0       0           0            0s    0s       0       0
-total    -          -      3         3         0       0           0            0s    0s       2       1
-`
-	expect.Equal(t, "the table", s.String(), want)
-}
-
 func TestSummaryCountsVectors(t *testing.T) {
 	t.Parallel()
 	var s telemetry.Summary

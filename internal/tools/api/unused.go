@@ -18,7 +18,7 @@ import (
 // A type counts as used if its name is written, or if an expression, a parameter or a
 // result has the type. A field is used if it is set or read. Three kinds of names are
 // not listed: methods of interfaces, methods that satisfy an interface of the standard
-// library, and the field Err of an error, which Unwrap returns.
+// library or the SDK, and the field Err of an error, which Unwrap returns.
 func unused(r *repository) ([]string, error) {
 	public, err := r.public()
 	if err != nil {
@@ -43,7 +43,7 @@ func unused(r *repository) ([]string, error) {
 }
 
 // standard holds the methods by which types satisfy interfaces of the standard
-// library, with their parameters and results.
+// library and the SDK, with their parameters and results.
 var standard = map[string][]string{
 	"Error":     {"() (string)"},
 	"Unwrap":    {"() (error)", "() ([]error)"},
@@ -52,6 +52,7 @@ var standard = map[string][]string{
 	"LogValue":  {"() (log/slog.Value)"},
 	"WriteTo":   {"(io.Writer) (int64, error)"},
 	"RoundTrip": {"(*net/http.Request) (*net/http.Response, error)"},
+	"Do":        {"(*net/http.Request) (*net/http.Response, error)"}, // of the SDK's
 }
 
 // isStandard reports whether a method is one of those.

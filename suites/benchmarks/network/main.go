@@ -15,9 +15,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/hedge"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
@@ -102,15 +104,21 @@ type measurement struct {
 
 // reader is a way to read.
 type reader struct {
-	read             func(context.Context) error
-	mu               sync.Mutex
-	attempts, hedges int
+	read  func(context.Context) error
+	stats func() hedge.Stats // 0 without hedges
 }
 
 // latest returns a reader of the newest ten items.
-func (m *measurement) latest(shards int, wrapped, hedge bool) (*reader, error) {
-	r := &reader{}
-	tbl, err := table.New(m.client(wrapped), m.schema, &table.Options{HedgeReads: hedge, Observe: r.observe})
+func (m *measurement) latest(shards int, wrapped, hedged bool) (*reader, error) {
+	hedges := hedge.New(nil)
+	client := dynamodb.New(m.client(wrapped).Options(), func(o *dynamodb.Options) {
+		if hedged {
+			hedges = hedge.New(o.HTTPClient)
+			o.HTTPClient = hedges
+		}
+	})
+	r := &reader{stats: hedges.Stats}
+	tbl, err := table.New(client, m.schema, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +136,6 @@ func (m *measurement) latest(shards int, wrapped, hedge bool) (*reader, error) {
 	return r, nil
 }
 
-func (r *reader) observe(_ context.Context, e table.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.attempts += e.Attempts
-	r.hedges += e.Hedges
-}
-
 // times reads n times and returns how long each took, in order of duration.
 func (r *reader) times(ctx context.Context, n int) ([]time.Duration, error) {
 	all := make([]time.Duration, n)
@@ -147,6 +148,12 @@ func (r *reader) times(ctx context.Context, n int) ([]time.Duration, error) {
 	}
 	slices.Sort(all)
 	return all, nil
+}
+
+// share returns how many hedges there were for each query since before.
+func (r *reader) share(before hedge.Stats) float64 {
+	now := r.stats()
+	return float64(now.Hedges-before.Hedges) / float64(now.Reads-before.Reads)
 }
 
 // median and p99 are percentiles of times in order.

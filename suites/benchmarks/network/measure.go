@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/hedge"
 )
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -18,23 +20,23 @@ const warm = 20
 func (m *measurement) connections(ctx context.Context) error {
 	for _, shards := range []int{16, 32} {
 		for _, way := range []struct {
-			name           string
-			wrapped, hedge bool
-		}{{"the SDK's default pool", true, false}, {"the table's", false, false}, {"the table's, hedged", false, true}} {
+			name            string
+			wrapped, hedged bool
+		}{{"the SDK's default pool", true, false}, {"the table's", false, false}, {"the hedge's", false, true}} {
 			var opened figures
 			for range m.rounds {
-				r, err := m.latest(shards, way.wrapped, way.hedge)
+				r, err := m.latest(shards, way.wrapped, way.hedged)
 				if err != nil {
 					return err
 				}
 				if _, err := r.times(ctx, warm); err != nil {
 					return err
 				}
-				before, hedges := m.accepted.Load(), r.hedges
+				before, hedges := m.accepted.Load(), r.stats().Hedges
 				if _, err := r.times(ctx, m.pages/4); err != nil {
 					return err
 				}
-				opened.add(float64(m.accepted.Load()-before-int64(r.hedges-hedges)) / float64(m.pages/4))
+				opened.add(float64(m.accepted.Load()-before-(r.stats().Hedges-hedges)) / float64(m.pages/4))
 			}
 			line(fmt.Sprintf("connections a page, %d shards, %s (less one a hedge)", shards, way.name), opened)
 		}
@@ -90,18 +92,18 @@ func (m *measurement) tail(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		attempts, hedges := hedged.attempts, hedged.hedges
+		before := hedged.stats()
 		calmHedged, err := hedged.times(ctx, m.pages)
 		if err != nil {
 			return err
 		}
-		attempts, hedges = hedged.attempts-attempts, hedged.hedges-hedges
+		calmShare := hedged.share(before)
 		m.fault.Store(int64(someLate))
 		late, err := plain.times(ctx, m.pages/4)
 		if err != nil {
 			return err
 		}
-		lateAttempts, lateHedges := hedged.attempts, hedged.hedges
+		before = hedged.stats()
 		lateHedged, err := hedged.times(ctx, m.pages)
 		if err != nil {
 			return err
@@ -114,8 +116,8 @@ func (m *measurement) tail(ctx context.Context) error {
 		with.ratio(p99(lateHedged), p99(quiet))
 		calm.ratio(p99(calmHedged), p99(quiet))
 		calmMedian.ratio(median(calmHedged), median(quiet))
-		calmExtra.add(float64(hedges) / float64(attempts))
-		extra.add(float64(hedged.hedges-lateHedges) / float64(hedged.attempts-lateAttempts))
+		calmExtra.add(calmShare)
+		extra.add(hedged.share(before))
 	}
 	line("p99 of Latest(10), 1 % of queries 300 ms late, by that without", without)
 	line("… hedged", with)
@@ -149,7 +151,7 @@ func (m *measurement) outage(ctx context.Context) error {
 				}
 			}
 			m.fault.Store(int64(none))
-			extra.add(float64(r.hedges) / float64(r.attempts))
+			extra.add(r.share(hedge.Stats{}))
 		}
 		line("hedges of queries, "+f.name, extra)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/hedge"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/suites/soak/nemesis"
@@ -170,10 +171,11 @@ type session struct {
 	table  *table.Table
 	calm   *table.Table
 	raw    *dynamodb.Client
-	// watched says that the table has an observer, and hedges its reads. attempts is
-	// how many requests the observer was told of.
+	// watched says that the table has an observer, and hedges reads through a client. attempts
+	// is how many requests the observer was told of.
 	watched  bool
 	attempts atomic.Int64
+	hedges   *hedge.Client
 }
 
 // newSession returns a session, with an observer and hedges or without.
@@ -194,22 +196,30 @@ func (w *world) newSession(c *clock, watched bool) (*session, error) {
 	if s.calm, err = table.New(s.raw, w.schema, &options); err != nil {
 		return nil, err
 	}
+	client := w.dynamoDB(faults.Install, func(o *dynamodb.Options) {
+		s.hedges = hedge.New(o.HTTPClient)
+		if watched {
+			o.HTTPClient = s.hedges
+		}
+	})
 	if watched {
-		options.Observe, options.HedgeReads = s.observe, true
+		options.Observe = s.observe
 	}
-	s.table, err = table.New(w.dynamoDB(faults.Install), w.schema, &options)
+	s.table, err = table.New(client, w.schema, &options)
 	return s, err
 }
 
 func (s *session) observe(_ context.Context, e table.Event) {
-	s.attempts.Add(int64(e.Attempts + e.Hedges))
+	s.attempts.Add(int64(e.Attempts))
 }
 
 // try runs one operation under a script and counts it.
 func (s *session) try(ctx context.Context, name string, script []nemesis.Fault, run func(context.Context) error) (met []nemesis.Fault, err error) {
 	s.attempts.Store(0)
+	before := s.hedges.Stats().Hedges
 	err = run(s.script.Begin(ctx, script))
 	met, sent := s.script.End()
+	hedges := s.hedges.Stats().Hedges - before
 	s.report.Op(name, err)
 	mended := 0
 	if err == nil {
@@ -217,9 +227,9 @@ func (s *session) try(ctx context.Context, name string, script []nemesis.Fault, 
 	}
 	s.report.Requests(sent.Requests, sent.Again, mended)
 	if err != nil && len(met) > 0 {
-		s.report.Check(report.Bounded, fmt.Sprintf("seed %d", s.Seed), bounded(name, met))
+		s.report.Check(report.Bounded, fmt.Sprintf("seed %d", s.Seed), bounded(name, met, int(hedges)))
 	}
-	if told := s.attempts.Load(); s.watched && err == nil {
+	if told := s.attempts.Load() + hedges; s.watched && err == nil {
 		var complaint error
 		if told != int64(sent.Requests) {
 			complaint = fmt.Errorf("%s: told of %d requests of %d, after %q", name, told, sent.Requests, met)
@@ -232,9 +242,9 @@ func (s *session) try(ctx context.Context, name string, script []nemesis.Fault, 
 // bounded checks that a call has not met more failures than the default of
 // [table.Options].MaxAttempts. Part of a batch is no failure, nor is a transaction that
 // DynamoDB still works on: time bounds how often that is asked for. Each shard is asked
-// in a call of its own, and a hedge can fail as well as its read.
-func bounded(name string, met []nemesis.Fault) error {
-	const maxAttempts, maxShards = 10 + 1, 16
+// in a call of its own, and each hedge can fail as well as its read.
+func bounded(name string, met []nemesis.Fault, hedges int) error {
+	const maxAttempts, maxShards = 10, 16
 	most := maxAttempts
 	switch {
 	case strings.HasPrefix(name, "shard "):
@@ -242,6 +252,7 @@ func bounded(name string, met []nemesis.Fault) error {
 	case name == "idempotency Do", name == "idempotency Once":
 		most++ // it looks for the record once more
 	}
+	most += hedges
 	n := 0
 	for _, k := range met {
 		switch k {

@@ -1,4 +1,5 @@
-package hedge
+// Package pool lets a caller that outgrows the SDK's pool of connections have a larger one.
+package pool
 
 import (
 	"cmp"
@@ -29,9 +30,9 @@ const (
 	maxIdle = 1000
 )
 
-// NewPool looks at an HTTP client of the SDK's. It is copied with all its settings if
+// New looks at an HTTP client of the SDK's. It is copied with all its settings if
 // it is the SDK's own and still has the default limit, and otherwise left as it is.
-func NewPool(client aws.HTTPClient) *Pool {
+func New(client aws.HTTPClient) *Pool {
 	small, ok := client.(*awshttp.BuildableClient)
 	if !ok || small == nil || small.GetTransport().MaxIdleConnsPerHost != smallPool {
 		return &Pool{}
