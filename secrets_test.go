@@ -200,12 +200,14 @@ func garbled(t *testing.T, spec schema.Table, observe func(context.Context, tabl
 	} {
 		for _, status := range []int{http.StatusOK, http.StatusBadRequest, http.StatusInternalServerError} {
 			for _, bySDK := range []bool{false, true} {
-				client := dynamodb.New(dynamodb.Options{
+				options := dynamodb.Options{
 					Region: "eu-west-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://127.0.0.1:1"),
 					Retryer: retry.AddWithMaxAttempts(retry.NewStandard(), 1), HTTPClient: fixedResponse{status, body},
-					APIOptions: []func(*middleware.Stack) error{func(*middleware.Stack) error { return nil }},
-				})
-				tbl := expect.Value(table.New(client, spec, &table.Options{Observe: observe, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1}))(t)
+				}
+				if bySDK {
+					options.APIOptions = append(options.APIOptions, func(*middleware.Stack) error { return nil })
+				}
+				tbl := expect.Value(table.New(dynamodb.New(options), spec, &table.Options{Observe: observe, MaxAttempts: 1}))(t)
 				key := keys.Key{PK: "A", SK: "B"}
 				at := fmt.Sprint(name, " ", status, " ", bySDK)
 				all[at+": Get"] = second(table.Get[table.Item](t.Context(), tbl, key))

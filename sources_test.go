@@ -49,7 +49,7 @@ var (
 	sources = map[string]*regexp.Regexp{
 		"AWS":  regexp.MustCompile(`^(?:(?:^|; )` + title + `(?:(?:, | and )` + title + `)*, ` + guide + `)+` + end),
 		"Seen": regexp.MustCompile(`^(?:(?:^|; )(?:[\w-]+/dynamodb-conformance|architect/dynalite)(?:, [\w/.-]+\w)+)+` + end),
-		"Code": regexp.MustCompile(`^(?:(?:^|; )(?:aws-[\w-]+(?:/service/dynamodb)?(?:@v[\d.]+\d)?|net/http)(?:, [\w/. -]+\w)+)+` + end),
+		"Code": regexp.MustCompile(`^(?:(?:^|; )(?:aws-[\w-]+(?:/service/dynamodb)?(?:@v[\d.]+\d)?|net/http|opentelemetry-go-contrib)(?:, [\w/. -]+\w)+)+` + end),
 	}
 	marked = regexp.MustCompile(`(?:^|[.:>?|(-] |\()(AWS|Seen|Code): `)
 	linked = regexp.MustCompile(`https://(?:docs\.)?aws\.amazon\.com/`)

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/item"
@@ -59,8 +61,12 @@ func TestErrorsNameTheMethod(t *testing.T) {
 func TestErrorsOfMisfits(t *testing.T) {
 	t.Parallel()
 	for _, directly := range []bool{true, false} {
-		client := tabletest.Client(t, new(tabletest.Faults).Install)
-		tbl := tabletest.NewWith(t, client, schema.Table{}, &table.Options{ReadOnlyMiddleware: directly})
+		client := tabletest.Client(t, func(o *dynamodb.Options) {
+			if !directly {
+				o.APIOptions = append(o.APIOptions, func(*middleware.Stack) error { return nil })
+			}
+		})
+		tbl := tabletest.NewWith(t, client, schema.Table{}, nil)
 		p := page{ID: "1", Tag: "new"}
 		r := newPages(t, tbl, p)
 		for _, m := range []struct {

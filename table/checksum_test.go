@@ -29,7 +29,7 @@ func TestDamagedReads(t *testing.T) {
 			for _, bySDK := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/gzip=%t/bySDK=%t", how, gzip, bySDK), func(t *testing.T) {
 					t.Parallel()
-					tbl, faults := damagedTable(t, own.Schema(), table.Options{ReadOnlyMiddleware: !bySDK, MaxAttempts: 2}, gzip)
+					tbl, faults := damagedTable(t, own.Schema(), table.Options{MaxAttempts: 2}, gzip, bySDK)
 					faults.Next("", tabletest.BadChecksum())
 					equal(t, "values", expect.Value(read(t.Context(), tbl, ks))(t), want)
 					sent := len(faults.Requests())
@@ -45,10 +45,10 @@ func TestDamagedReads(t *testing.T) {
 	}
 }
 
-func damagedTable(t *testing.T, spec schema.Table, o table.Options, gzip bool) (*table.Table, *tabletest.Faults) {
+func damagedTable(t *testing.T, spec schema.Table, o table.Options, gzip, bySDK bool) (*table.Table, *tabletest.Faults) {
 	t.Helper()
 	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install, idle, func(o *dynamodb.Options) {
+	client := tabletest.Client(t, faults.Install, idleIf(bySDK), func(o *dynamodb.Options) {
 		o.EnableAcceptEncodingGzip = gzip
 	})
 	return expect.Value(table.New(client, spec, &o))(t), &faults
@@ -114,7 +114,7 @@ func TestDamagedWrites(t *testing.T) {
 				t.Parallel()
 				own, _ := newTable(t, appCore())
 				must(t, own.Do(t.Context(), table.Put(key, account{N: 1})))
-				tbl, faults := damagedTable(t, own.Schema(), table.Options{ReadOnlyMiddleware: true}, gzip)
+				tbl, faults := damagedTable(t, own.Schema(), table.Options{}, gzip, false)
 				faults.Next("", tabletest.BadChecksum())
 				err := tt.call(t.Context(), tbl)
 				if errors.Is(err, table.ErrOutcomeUnknown) != tt.unknown || (err == nil) == tt.unknown {

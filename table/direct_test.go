@@ -62,26 +62,68 @@ func TestDecodesDirectly(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range []struct {
-				name    string
-				wrapped bool
-				options table.Options
-				seen    int
+				name              string
+				wrapped, directly bool
+				seen              int
 			}{
-				{"directly", false, table.Options{ReadOnlyMiddleware: true}, 0},
-				{"middleware", false, table.Options{}, 10},
-				{"wrapper", true, table.Options{}, 10},
+				{"directly", false, true, 0},
+				{"middleware", false, false, 10},
+				{"wrapper", true, false, 10},
 			} {
 				seen := 0
 				client := table.Client(tabletest.Client(t, watch(func(_, out any) { seen += itemsIn(out) })))
 				if c.wrapped {
 					client = struct{ table.Client }{client}
 				}
-				tbl := expect.Value(table.New(client, spec, &c.options))(t)
+				tbl := expect.Value(table.New(client, spec, nil))(t)
+				if c.directly {
+					tbl = table.Directly(tbl)
+				}
 				equal(t, c.name+": values", expect.Value(read(t.Context(), tbl, ks))(t), want)
 				equal(t, c.name+": items that the client's middleware saw", seen, c.seen)
 			}
 		})
 	}
+}
+
+// nothing is middleware of that name that does nothing.
+func nothing(name string) middleware.InitializeMiddleware {
+	return middleware.InitializeMiddlewareFunc(name, func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		return next.HandleInitialize(ctx, in)
+	})
+}
+
+// Middleware of a known package is known if it adds nothing but what is known of it.
+func TestAddsOnly(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		add  func(*middleware.Stack) error
+		want bool
+	}{
+		"known":           {func(s *middleware.Stack) error { return s.Initialize.Add(nothing("known"), middleware.After) }, true},
+		"of another name": {func(s *middleware.Stack) error { return s.Initialize.Add(nothing("other"), middleware.After) }, false},
+		"one more": {func(s *middleware.Stack) error {
+			return errors.Join(s.Initialize.Add(nothing("known"), middleware.After), s.Initialize.Add(nothing("other"), middleware.After))
+		}, false},
+		"nothing": {func(*middleware.Stack) error { return nil }, false},
+		"beside the SDK's": {func(s *middleware.Stack) error {
+			return s.Initialize.Insert(nothing("known"), "RegisterServiceMetadata", middleware.After)
+		}, false},
+		"without the SDK's": {func(s *middleware.Stack) error { _, err := s.Finalize.Remove("Signing"); return err }, false},
+	} {
+		equal(t, name, table.AddsOnly(tt.add, []string{"known"}), tt.want)
+		equal(t, name+", of an unknown package", table.AddsOnly(tt.add, nil), false)
+	}
+	// A name alone does not make it known.
+	client := tabletest.Client(t, func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
+			return s.Initialize.Add(nothing("OTelInitializeMiddlewareBefore"), middleware.After)
+		})
+	})
+	equal(t, "may rewrite", table.MayRewrite(client.Options()), true)
+	equal(t, "may rewrite, without middleware", table.MayRewrite(tabletest.Client(t).Options()), false)
 }
 
 // fixedResponse is an HTTP client that gives every request the same response.
@@ -101,8 +143,8 @@ func (f fixedResponse) table(tb testing.TB, ttl string, bySDK bool, settings ...
 	client := dynamodb.New(dynamodb.Options{
 		Region: "eu-west-1", HTTPClient: f, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
-	}, append(settings, idle)...)
-	tbl, err := table.New(client, schema.Table{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1})
+	}, append(settings, idleIf(bySDK))...)
+	tbl, err := table.New(client, schema.Table{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, MaxAttempts: 1})
 	must(tb, err)
 	return tbl
 }
@@ -110,6 +152,14 @@ func (f fixedResponse) table(tb testing.TB, ttl string, bySDK bool, settings ...
 // idle installs middleware that does nothing, which the table does not know of it.
 func idle(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(*middleware.Stack) error { return nil })
+}
+
+// idleIf installs it, so that the SDK reads responses, or not.
+func idleIf(bySDK bool) func(*dynamodb.Options) {
+	if bySDK {
+		return idle
+	}
+	return func(*dynamodb.Options) {}
 }
 
 // Outputs have all that the table asks for, except for the items.
@@ -191,7 +241,7 @@ func TestOutputsOfReads(t *testing.T) {
 			t.Parallel()
 			var seen []any
 			tbl := fixedResponse{http.StatusOK, []byte(tt.response)}.table(t, "", false, watch(func(_, out any) { seen = append(seen, out) }))
-			if err := tt.call(t.Context(), tbl); err != nil {
+			if err := tt.call(t.Context(), table.Directly(tbl)); err != nil {
 				t.Error(err)
 			}
 			if diff := cmp.Diff([]any{tt.want}, seen[:1], unexported, cmpopts.IgnoreTypes(middleware.Metadata{})); diff != "" {
@@ -327,8 +377,8 @@ func TestEndlessResponse(t *testing.T) {
 				client := dynamodb.New(dynamodb.Options{
 					Region: "eu-west-1", HTTPClient: e, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 					BaseEndpoint: aws.String("http://127.0.0.1:1"),
-				}, idle)
-				tbl := expect.Value(table.New(client, appCore(), &table.Options{ReadOnlyMiddleware: !bySDK}))(t)
+				}, idleIf(bySDK))
+				tbl := expect.Value(table.New(client, appCore(), nil))(t)
 				err := tt.call(t.Context(), tbl, client)
 				if _, unread := errors.AsType[*smithy.DeserializationError](err); !unread || errors.Is(err, table.ErrOutcomeUnknown) != tt.unknown {
 					t.Errorf("%s, status %d, by the SDK %v: %v", name, status, bySDK, err)

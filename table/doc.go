@@ -23,9 +23,21 @@
 // Items become Go values, and Go values items, by the rules of the SDK's
 // attributevalue package: its tags, its Marshaler and Unmarshaler. For a
 // *[dynamodb.Client], the table reads and writes the JSON of the requests
-// itself, in a fraction of the time. Other clients, and reads through middleware of the
-// client, take and return attribute values: see [Options].ReadOnlyMiddleware. There is
-// no other difference between the two.
+// itself, in a fraction of the time. There is no other difference to what other clients do.
+//
+// Middleware and interceptors of a client may change attribute values, as those that encrypt
+// do. So with them the SDK decodes the items of responses, the table takes those that are
+// left in outputs, and each input is a copy. Then [Error].Stored has only items that were
+// read, since DynamoDB returns others in errors, which are not decrypted.
+// docs/performance.md has what that costs.
+//
+// Middleware of otelaws and of the X-Ray SDK (awsv2) only looks, and changes none of this. In
+// the outputs that it sees there are no items. It is known by its package and by
+// the names under which it is added, so a release that adds more is unknown. For anything
+// else that only looks there are [Options].Observe, and an HTTP client around that of the
+// client.
+//
+// Code: aws-sdk-go-v2/service/dynamodb, types/errors.go.
 //
 // # Errors
 //

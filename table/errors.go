@@ -102,7 +102,7 @@ type Error struct {
 	// partition key of a query of an index; zero without an index.
 	IndexKey keys.Key
 	// Stored is the item that made a condition fail, where the engine returned it and
-	// no middleware has to decrypt it: see [Options].ReadOnlyMiddleware.
+	// no middleware may have to decrypt it: see "Values" in the package documentation.
 	Stored Item
 	// Remaining are the keys of a batch that were not read, or are not known to have
 	// been written. It is safe to give them to the same call again.

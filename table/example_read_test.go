@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go/middleware"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -204,38 +202,6 @@ func ExampleOptions() {
 	// Output:
 	// BatchWriteItem 5 <nil>
 	// GetItem 1 <nil>
-}
-
-// Middleware of the client finds the items in outputs, and may change them. If it does
-// neither, say so: then reads are as fast as without middleware. Values are the same
-// either way.
-func ExampleOptions_middleware() {
-	seen := 0
-	client := engine().Client(func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("see items",
-				func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-					out, metadata, err := next.HandleInitialize(ctx, in)
-					if get, ok := out.Result.(*dynamodb.GetItemOutput); ok {
-						seen = len(get.Item)
-					}
-					return out, metadata, err
-				}), middleware.Before)
-		})
-	})
-	stored, done := exampleTable(nil)
-	defer done()
-	for _, readOnly := range []bool{false, true} {
-		t, err := table.New(client, stored.Schema(), &table.Options{ReadOnlyMiddleware: readOnly})
-		if err != nil {
-			log.Fatal(err)
-		}
-		tx, err := table.Get[Tx](context.Background(), t, txKey(morning, "tx-0"))
-		fmt.Println(tx.ID, err, "attributes seen:", seen)
-	}
-	// Output:
-	// tx-0 <nil> attributes seen: 5
-	// tx-0 <nil> attributes seen: 0
 }
 
 // A scan reads the whole table. Each segment can be read by a goroutine or

@@ -4,6 +4,8 @@ package table
 var (
 	KeyText    = keyText
 	Repeatable = repeatable
+	AddsOnly   = addsOnly
+	MayRewrite = mayRewrite
 )
 
 // CursorScope returns what the cursors of a query are bound to.
@@ -13,6 +15,13 @@ func CursorScope(t *Table, q Query) ([]byte, error) {
 		return nil, err
 	}
 	return r.cursorScope(), nil
+}
+
+// Directly returns a table that takes its client's middleware for one that only looks.
+func Directly(t *Table) *Table {
+	view := *t
+	view.mayRewrite = false
+	return &view
 }
 
 // MaxItemSize is what DynamoDB takes.

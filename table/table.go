@@ -54,18 +54,6 @@ type Options struct {
 	// a budget for each request. [Table.Retry] has one for all that it runs.
 	MaxAttempts int
 	MaxElapsed  time.Duration
-	// ReadOnlyMiddleware says that the client's middleware and interceptors change no
-	// attribute values, as those of OpenTelemetry. Then the table decodes the responses
-	// itself, as those of a *[dynamodb.Client] without middleware, and outputs have no
-	// items. The results are the same, at a third of the CPU and memory for a page.
-	//
-	// Without it, the table takes middleware for one that may encrypt: it decodes the
-	// items that the middleware leaves in outputs, and gives it a copy of every input.
-	// Then [Error].Stored has only items that were read, since DynamoDB returns others
-	// in errors, which are not decrypted. docs/performance.md has what that costs.
-	//
-	// Code: aws-sdk-go-v2/service/dynamodb, types/errors.go.
-	ReadOnlyMiddleware bool
 }
 
 const (
@@ -141,7 +129,7 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 	if own {
 		t.pool = pool.New(sdk.Options().HTTPClient)
 	}
-	t.mayRewrite = own && hasMiddleware(sdk.Options()) && !o.ReadOnlyMiddleware
+	t.mayRewrite = own && mayRewrite(sdk.Options())
 	return t, nil
 }
 

@@ -6,12 +6,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
-
-	"github.com/singletable/singletable/table"
 )
 
-// BenchmarkMiddleware shows what it costs not to say that the middleware of a client
-// changes nothing. The middleware does nothing at all.
+// BenchmarkMiddleware shows what middleware costs of which the table does not know that it
+// changes nothing. It does nothing at all.
 func BenchmarkMiddleware(b *testing.B) {
 	p := stubPlace(b)
 	for _, c := range []struct {
@@ -19,10 +17,7 @@ func BenchmarkMiddleware(b *testing.B) {
 		open func(*dynamodb.Client) library
 	}{
 		{"none", func(c *dynamodb.Client) library { return openRepo(c, p.table) }},
-		{"read-only", func(c *dynamodb.Client) library {
-			return openReposOf(newTable(idle(c), p.table, &table.Options{ReadOnlyMiddleware: true}))
-		}},
-		{"unknown", func(c *dynamodb.Client) library { return openReposOf(newTable(idle(c), p.table, nil)) }},
+		{"unknown", func(c *dynamodb.Client) library { return openReposOf(newTable(idle(c), p.table)) }},
 		{"sdk", func(c *dynamodb.Client) library { return openSDK(idle(c), p.table) }},
 	} {
 		lib := c.open(p.client)

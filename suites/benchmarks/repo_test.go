@@ -20,7 +20,7 @@ type repos struct {
 }
 
 func openRepo(client *dynamodb.Client, tableName string) library {
-	return openReposOf(newTable(client, tableName, nil))
+	return openReposOf(newTable(client, tableName))
 }
 
 func openReposOf(t *table.Table) library {

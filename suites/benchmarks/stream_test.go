@@ -75,7 +75,7 @@ var streamRecords = repo.Entity[record]{
 }
 
 func routerHandler(tb testing.TB) eventHandler {
-	tbl := newTable(tabletest.Client(tb), spec.Name, nil) // which sends nothing
+	tbl := newTable(tabletest.Client(tb), spec.Name) // which sends nothing
 	r, err := repo.New(tbl, streamRecords)
 	must(tb, err)
 	var do func(before, after record) error

@@ -19,14 +19,14 @@ import (
 type tableAlone struct{ table, records, consistent *table.Table }
 
 func openTable(client *dynamodb.Client, tableName string) library {
-	t := newTable(client, tableName, nil)
+	t := newTable(client, tableName)
 	return tableAlone{t, t.OfType(recordType), t.OfType(recordType).Consistent()}
 }
 
-func newTable(client *dynamodb.Client, tableName string, o *table.Options) *table.Table {
+func newTable(client *dynamodb.Client, tableName string) *table.Table {
 	s := spec
 	s.Name = tableName
-	t, err := table.New(client, s, o)
+	t, err := table.New(client, s, nil)
 	if err != nil {
 		panic(err)
 	}

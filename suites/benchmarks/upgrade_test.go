@@ -72,7 +72,7 @@ func (h history) open(tb testing.TB) *repo.Repo[record] {
 	}
 	further := map[string]types.AttributeValue{attribute: &types.AttributeValueMemberN{Value: cmp.Or(h.shape, "3")}}
 	s := newStub(tb, further)
-	r, err := repo.New(newTable(s.client, s.table, nil), repo.Entity[record]{
+	r, err := repo.New(newTable(s.client, s.table), repo.Entity[record]{
 		Type: recordType, Version: "revision", OldestShape: h.oldest, Upgrades: h.upgrades,
 		Key: func(r record) keys.Key { return txKey(r.UserID, r.CreatedAt, r.ID) },
 	})

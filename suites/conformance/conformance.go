@@ -19,7 +19,7 @@ type Harness struct {
 	// Capabilities say where the engine is less than the service.
 	Capabilities Capabilities
 	// Rewritten means that the clients have middleware that may encrypt, so that errors
-	// of transactions hold no items: see [table.Options].ReadOnlyMiddleware.
+	// of transactions hold no items: see "Values" in the documentation of package table.
 	Rewritten bool
 	// Records is about how many records of a stream are written and read; 2,000 by
 	// default, fewer with a Lag.
