@@ -51,6 +51,13 @@ func (f *fussy) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	return fmt.Errorf("cannot decode %v %s", v, secretText)
 }
 
+// unreadable is a type that encodes, and does not decode.
+type unreadable string
+
+func (u *unreadable) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error {
+	return errors.New("cannot decode")
+}
+
 // panicky is a type whose method panics with what it was given.
 type panicky string
 
@@ -106,6 +113,13 @@ func refusals(t *testing.T, tbl *table.Table) map[string]error {
 		"fussy inside":       map[string][]fussy{"a": {secretText}},
 		"panicky":            panicky(secretText),
 		"infinite":           math.Inf(1),
+		"number below a key": table.Item{secretText: number("x")},
+		"set below a key":    table.Item{secretText: &types.AttributeValueMemberSS{}},
+		"nil below a key":    table.Item{secretText: nil},
+		"deep below a key":   table.Item{secretText: deep},
+		"bad key":            map[string]int{secretText + "\xff": 1},
+		"fussy below a key":  map[string]fussy{secretText: "x"},
+		"struct below a key": map[string]any{secretText: []any{struct{ n int }{1}}},
 		"too large":          strings.Repeat(secretText, 30_000),
 	} {
 		type holder struct{ V any }
@@ -147,6 +161,7 @@ func undecodable(t *testing.T, tbl *table.Table) map[string]error {
 	key := keys.Key{PK: keys.User.PK(secretText), SK: keys.Profile}
 	expect.OK(t, tbl.Do(ctx, table.Put(key, map[string]any{
 		"text": secretText, "number": json.Number(secretDigits), "list": []any{1, map[string]any{"name": secretText}},
+		"map": map[string]any{secretText: map[string]any{secretText: []string{"x"}}},
 	})))
 	all := map[string]error{}
 	keep := func(name string, read ...error) {
@@ -167,6 +182,9 @@ func undecodable(t *testing.T, tbl *table.Table) map[string]error {
 	keep("inside a list", reads[struct{ List []struct{ Name bool } }](ctx, tbl, key)...)
 	keep("own method", reads[struct{ Text fussy }](ctx, tbl, key)...)
 	keep("own method inside", reads[struct{ List []map[string]fussy }](ctx, tbl, key)...)
+	keep("below a key", reads[struct{ Map map[string]int }](ctx, tbl, key)...)
+	keep("below two keys", reads[struct{ Map map[string]*map[string][]int }](ctx, tbl, key)...)
+	keep("own method below a key", reads[struct{ Map map[string]fussy }](ctx, tbl, key)...)
 	keep("map of numbers", reads[map[string]int](ctx, tbl, key)...)
 	keep("no struct", reads[[]int](ctx, tbl, key)...)
 	return all
@@ -292,6 +310,12 @@ func packages(t *testing.T, tbl *table.Table) map[string]error {
 	}
 	all["idempotency, result"] = do(request, fussy(secretText))
 	all["idempotency, set"] = do(request, table.Item{"s": &types.AttributeValueMemberSS{Value: []string{secretText, secretText}}})
+	all["idempotency, encode below a key"] = do(request, map[string]fussy{secretText: "x"})
+	all["idempotency, struct below a key"] = do(request, map[string]any{secretText: struct{ n int }{1}})
+	all["idempotency, number below a key"] = do(request, map[string]any{secretText: map[string]any{secretText: int64(1)<<53 + 1}})
+	_, all["idempotency, decode below a key"] = idempotency.Do(ctx, store, request, func(context.Context) (idempotency.Plan[map[string]unreadable], error) {
+		return idempotency.Snapshot(map[string]unreadable{secretText: "x"}, table.Put(keys.Key{PK: "A", SK: "B"}, nil)), nil
+	})
 	request.Payload = idempotency.JSON(json.Number(secretText))
 	all["idempotency, payload"] = do(request, 1)
 	request.Payload = idempotency.JSON(map[string]any{"a": json.RawMessage(secretText)})

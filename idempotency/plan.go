@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -126,7 +127,7 @@ func (p Plan[R]) fill(record table.Item, t *table.Table, spec schema.Table) (R, 
 		return none, fmt.Errorf("%w: %w", errInvalidPlan, err)
 	}
 	if back, err := encode(result); err == nil {
-		if path := rounded(item.AsStored(value), item.AsStored(back), "result"); path != "" {
+		if path := rounded(item.AsStored(value), item.AsStored(back), reflect.ValueOf(p.result), "result"); path != "" {
 			return none, fmt.Errorf("%w: attribute %q: the number would read back as another one, as a float64 does in an interface; "+
 				"give the field a type, or store a string", errInvalidPlan, path)
 		}
@@ -247,6 +248,9 @@ func decode[R any](value types.AttributeValue) (v R, err error) {
 	} else {
 		err = item.Decode(value, &v)
 	}
+	if misfit, ok := errors.AsType[*item.Error](err); ok {
+		err = misfit.OfValue()
+	}
 	if err != nil {
 		err = fmt.Errorf("the result cannot be read: %w", err)
 	}
@@ -254,14 +258,16 @@ func decode[R any](value types.AttributeValue) (v R, err error) {
 }
 
 // rounded returns the path of a number that reads back as another one, "" if there is none.
-func rounded(stored, back types.AttributeValue, path string) string {
+// The path is that in the Go value, without the keys of maps.
+func rounded(stored, back types.AttributeValue, v reflect.Value, path string) string {
 	a, b := item.PartsOf(stored), item.PartsOf(back)
 	//mutants:guard a result whose numbers read back as others is refused | TestResultsThatCannotBeReplayed
 	if a.Kind == item.N && b.Kind == item.N && a.Text != b.Text {
 		return path
 	}
 	for name, value := range a.Map {
-		if p := rounded(value, b.Map[name], path+"."+name); p != "" {
+		step, to := item.Step(v, name)
+		if p := rounded(value, b.Map[name], to, path+step); p != "" {
 			return p
 		}
 	}
@@ -274,9 +280,20 @@ func rounded(stored, back types.AttributeValue, path string) string {
 		if i == len(b.List) {
 			break // a type has methods of its own
 		}
-		if p := rounded(value, b.List[i], path+"[]"); p != "" {
+		if p := rounded(value, b.List[i], elementOf(v, i), path+"[]"); p != "" {
 			return p
 		}
 	}
 	return ""
+}
+
+// elementOf returns an element of a list, no value if v is none.
+func elementOf(v reflect.Value, i int) reflect.Value {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if (v.Kind() == reflect.Slice || v.Kind() == reflect.Array) && i < v.Len() {
+		return v.Index(i)
+	}
+	return reflect.Value{}
 }

@@ -231,7 +231,7 @@ func TestEndlessValuesAreRefused(t *testing.T) {
 	own := map[string]types.AttributeValue{}
 	own["own"] = mapOf(own)
 	for path, v := range map[string]any{
-		"Next.Next.Next": pointer, "Nodes[1].Nodes[1]": slice, "Any.m.inner.m.inner": node{Any: inner}, "m.inner.m": inner, "own.own": table.Item(own),
+		"Next.Next.Next": pointer, "Nodes[1].Nodes[1]": slice, "Any[…][…][…]": node{Any: inner}, "m[…][…]": inner, "own[…]": table.Item(own),
 	} {
 		err := tbl.Do(t.Context(), table.Put(user, v))
 		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), `attribute "`+path) || !strings.Contains(err.Error(), "nested more than 32 levels deep") {

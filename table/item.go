@@ -211,11 +211,11 @@ func measureEach[E any](all []E, measure func(E) (int, *fault)) (size int, f *fa
 
 func measureMap(m map[string]types.AttributeValue, level int) (size int, f *fault) {
 	size, f = measureElements(m, level+1)
-	return size + containerSize + elementSize*len(m), f.in(".")
+	return size + containerSize + elementSize*len(m), f
 }
 
 // measureElements measures values with names, and returns the first fault in order
-// of names.
+// of names. Those of an item are in its path; others may be the keys of a map.
 func measureElements(m map[string]types.AttributeValue, level int) (size int, f *fault) {
 	var at string
 	for name, element := range m {
@@ -230,6 +230,9 @@ func measureElements(m map[string]types.AttributeValue, level int) (size int, f 
 	}
 	if f == nil {
 		return size, nil
+	}
+	if level > 1 {
+		at = item.InMap
 	}
 	return size, f.in(at)
 }

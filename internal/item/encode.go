@@ -244,7 +244,11 @@ func (e *itemEncoder) dictionary(p *plan, v reflect.Value) (attribute types.Attr
 		}
 		attribute, done, err := e.value(p.elem, each.Value(), options{})
 		if err != nil {
-			return nil, false, notEncoded("."+name, p.elem.typ, err)
+			step := InMap
+			if e.level == 1 { // it is the item
+				step = "." + name
+			}
+			return nil, false, notEncoded(step, p.elem.typ, err)
 		}
 		if !done {
 			return nil, false, nil

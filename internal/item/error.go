@@ -17,8 +17,11 @@ import (
 // from a method of the type.
 type Error struct {
 	// Path leads to the attribute, as in items[3].price. It is empty for the
-	// item itself.
+	// item itself. A map's keys may be personal data, so prices[…] is a value of a map. The
+	// names of an item's attributes are in the path, also if the item is read into a map.
 	Path string
+	// key is the name in Path of an attribute that is read into a map.
+	key string
 	// Problem is what is wrong: "a number does not decode into int8".
 	Problem string
 	// Err is the cause; never nil.
@@ -47,6 +50,40 @@ func Shortened(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// OfValue returns the error of a value that is no item: its names are the keys of a map, if
+// it is read into one.
+func (e *Error) OfValue() *Error {
+	if e.key == "" {
+		return e
+	}
+	of := *e
+	of.Path, of.key = InMap+strings.TrimPrefix(e.Path, e.key), ""
+	return &of
+}
+
+// InMap is the step to a value of a map in a path: its key may be personal data.
+const InMap = "[…]"
+
+// Step returns the step in a path from a value to what it stores under a name, and the Go value
+// there, if there is one: a field has its name, and a map's key is hidden.
+func Step(v reflect.Value, name string) (step string, to reflect.Value) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if f := planOf(v.Type()).field(name); f != nil {
+			to, _ = f.in(v)
+			return "." + name, to
+		}
+	case reflect.Map:
+		if key := v.Type().Key(); key.Kind() == reflect.String {
+			to = v.MapIndex(reflect.ValueOf(name).Convert(key))
+		}
+	}
+	return InMap, to
 }
 
 // in returns the error of an attribute in the one that step leads to.
@@ -84,9 +121,16 @@ func (p *plan) notDecoded(item map[string]types.AttributeValue, err error) *Erro
 			}
 		}
 	}
-	e := p.located(&types.AttributeValueMemberM{Value: item}, err)
-	e.Path = strings.TrimPrefix(e.Path, ".")
-	return e
+	for _, name := range slices.Sorted(maps.Keys(item)) {
+		if inner := p.member(name); inner != nil && inner.refuses(item[name]) {
+			e := inner.located(item[name], err).in(name)
+			if p.names() {
+				e.key = name
+			}
+			return e
+		}
+	}
+	return p.located(&types.AttributeValueMemberM{Value: item}, err)
 }
 
 // located returns the error of an attribute value that does not decode into the
@@ -96,6 +140,9 @@ func (p *plan) located(value types.AttributeValue, err error) *Error {
 	parts := PartsOf(value)
 	for _, name := range slices.Sorted(maps.Keys(parts.Map)) {
 		if inner := p.member(name); inner != nil && inner.refuses(parts.Map[name]) {
+			if p.names() {
+				return inner.located(parts.Map[name], err).in(InMap)
+			}
 			return inner.located(parts.Map[name], err).in("." + name)
 		}
 	}
@@ -106,6 +153,11 @@ func (p *plan) located(value types.AttributeValue, err error) *Error {
 		}
 	}
 	return &Error{Problem: fmt.Sprintf("%s does not decode into %v", parts.Kind.words(), p.typ), Err: err}
+}
+
+// names reports whether the type is a map, whose keys are the names in a value.
+func (p *plan) names() bool {
+	return p.form == dictionary || p.form == pointer && p.elem.names()
 }
 
 // member returns the plan for an element of a map, nil if the type ignores it.

@@ -2,7 +2,6 @@ package item
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -12,13 +11,17 @@ var errNil = errors.New("the value is nil")
 
 // Nil reports whether an attribute value, or one inside it, is nil or a pointer that is
 // nil: no response has such a value, and no request may. path leads to it, "" to the
-// value itself.
+// value itself. It has no names, which may be the keys of a map.
 func Nil(value types.AttributeValue) (path string, is bool) { return nilBelow(value, 0) }
 
-// NilIn is [Nil] for an item.
+// NilIn is [Nil] for an item. The path begins with the name of its attribute.
 func NilIn(item map[string]types.AttributeValue) (path string, is bool) {
-	path, is = Nil(&types.AttributeValueMemberM{Value: item})
-	return strings.TrimPrefix(path, "."), is
+	for name, value := range item {
+		if path, is := Nil(value); is {
+			return name + path, true
+		}
+	}
+	return "", false
 }
 
 // nilBelow does not visit deeper values than DynamoDB stores: it must come to an end.
@@ -32,9 +35,9 @@ func nilBelow(value types.AttributeValue, level int) (path string, is bool) {
 			return at(i) + path, true
 		}
 	}
-	for name, e := range p.Map {
+	for _, e := range p.Map {
 		if path, is := nilBelow(e, level+1); is {
-			return "." + name + path, true
+			return InMap + path, true
 		}
 	}
 	return "", false

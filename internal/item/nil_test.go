@@ -27,7 +27,7 @@ func TestNil(t *testing.T) {
 		{text, "", false},
 		{&types.AttributeValueMemberM{}, "", false},
 		{list(text, none), "[1]", true},
-		{list(&types.AttributeValueMemberM{Value: attributes{"a": text, "b": list(nil)}}), "[0].b[0]", true},
+		{list(&types.AttributeValueMemberM{Value: attributes{"a": text, "b": list(nil)}}), "[0][…][0]", true},
 		{endless["m"], "", false},
 		{lists, "", false},
 	} {

@@ -144,6 +144,9 @@ func (t *trip) checkElements(v reflect.Value, level int) *Error {
 	case reflect.Map:
 		for each := v.MapRange(); each.Next(); {
 			if err := checkDynamic(each.Value(), level); err != nil {
+				if level > 1 { // it is not the item
+					return err.in(InMap)
+				}
 				return err.in("." + fmt.Sprint(each.Key()))
 			}
 		}
