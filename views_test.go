@@ -72,12 +72,13 @@ type viewed struct {
 
 // views are all ways to a view of a table, and a table of other options.
 var views = map[string]func(t *testing.T, v *viewed) *table.Table{
-	"Consistent":           func(_ *testing.T, v *viewed) *table.Table { return v.whole.Consistent() },
-	"Project":              func(_ *testing.T, v *viewed) *table.Table { return v.whole.Project("id", "revision") },
-	"Project of nobody":    func(_ *testing.T, v *viewed) *table.Table { return v.whole.Project("other") },
-	"OfType":               func(_ *testing.T, v *viewed) *table.Table { return v.whole.OfType("OTHER") },
-	"WithUpgrade":          func(_ *testing.T, v *viewed) *table.Table { return v.memos.View() },
-	"WithUpgrade, Project": func(_ *testing.T, v *viewed) *table.Table { return v.memos.View().Project("id") },
+	"Consistent":        func(_ *testing.T, v *viewed) *table.Table { return v.whole.Consistent() },
+	"Project":           func(_ *testing.T, v *viewed) *table.Table { return v.whole.Project("id", "revision") },
+	"Project of nobody": func(_ *testing.T, v *viewed) *table.Table { return v.whole.Project("other") },
+	"IncludingExpired":  func(_ *testing.T, v *viewed) *table.Table { return v.whole.IncludingExpired() },
+	"Reading":           func(_ *testing.T, v *viewed) *table.Table { return v.memos.View() },
+	"Reading, Project":  func(_ *testing.T, v *viewed) *table.Table { return v.memos.View().Project("id") },
+	"OfType":            func(_ *testing.T, v *viewed) *table.Table { return v.whole.OfType("OTHER") },
 	"Options": func(t *testing.T, v *viewed) *table.Table {
 		codec := paginate.Insecure()
 		return expect.Value(table.New(v.client, v.whole.Schema(), &table.Options{
@@ -301,7 +302,7 @@ func tryTransfer(t *testing.T, v *viewed, _ string) {
 func tryStore(t *testing.T, v *viewed, view string) {
 	store := expect.Value(idempotency.New(v.view, nil))(t)
 	key, typ := keys.Key{PK: "RESULT", SK: "1"}, "OTHER"
-	if strings.HasPrefix(view, "WithUpgrade") {
+	if strings.HasPrefix(view, "Reading") {
 		key, typ = memoKey("1"), "MEMO"
 	}
 	result := map[string]string{"id": "1", "text": "first", "entityType": typ, "revision": "r"}
@@ -382,7 +383,7 @@ func tryShards(t *testing.T, v *viewed, view string) {
 	reader := expect.Value(shard.New[memo](v.view, memoIndex, nil))(t)
 	page, err := reader.Page(t.Context(), shard.Query{})
 	for refused, want := range map[string]error{
-		"Consistent": table.ErrInvalid, "OfType": table.ErrWrongType, "WithUpgrade, Project": table.ErrInvalid,
+		"Consistent": table.ErrInvalid, "OfType": table.ErrWrongType, "Reading, Project": table.ErrInvalid,
 	} {
 		if view == refused {
 			expect.Err(t, err, want)
@@ -452,7 +453,7 @@ func tryReader(t *testing.T, v *viewed, _ string) {
 func tryScan(t *testing.T, v *viewed, view string) {
 	v.storeIncomplete(t)
 	items, err := tablemodel.Scan(t.Context(), v.view, 0)
-	if view == "OfType" || strings.HasPrefix(view, "WithUpgrade") {
+	if view == "OfType" || strings.HasPrefix(view, "Reading") {
 		expect.Err(t, err, table.ErrWrongType)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/group"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -118,7 +119,7 @@ func (j Job) withDefaults() (Job, map[string]Entity, error) {
 	if len(problems) > 0 {
 		return j, nil, fmt.Errorf("%w backfill: %w", table.ErrInvalid, errors.Join(problems...))
 	}
-	j.Source = cmp.Or(j.Source, j.Table).OfType("").Project()
+	j.Source = cmp.Or(j.Source, j.Table).Reading(item.Reading{Whole: true})
 	j.Segments = cmp.Or(j.Segments, defaultSegments)
 	j.Concurrency = min(cmp.Or(j.Concurrency, defaultConcurrency), j.Segments)
 	return j, entities, nil

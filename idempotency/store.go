@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -111,7 +112,7 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	if err := checkNames(spec); err != nil {
 		return fail("%w", err)
 	}
-	return &Store{table: t, records: t.OfType("").Project().Consistent(), schema: spec, o: o}, nil
+	return &Store{table: t, records: t.Reading(item.Reading{Whole: true}).Consistent(), schema: spec, o: o}, nil
 }
 
 // checkNames refuses a table whose own attributes would overwrite those of a record. An

@@ -119,7 +119,7 @@ func (c *core) guardClaim(op table.Op, s step) table.Op {
 		op = op.IfExists()
 	}
 	//mutants:guard a claim is deleted only by its owner | TestClaims ./suites/schedules | => _ = mine; return op.IfType(c.claimType()).WithName(s.name)
-	return op.IfType(c.claimType()).If(mine).OrStale().WithName(s.name)
+	return op.IfType(c.claimType()).If(mine).Guarded(item.Guard{OrStale: true}).WithName(s.name)
 }
 
 func (c *core) newClaim(key, owner keys.Key, expiry types.AttributeValue) step {

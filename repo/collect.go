@@ -128,7 +128,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			views = append(views, view)
 		}
 	}
-	for attributes, err := range table.All[table.Item](ctx, t.OfType("").WithUpgrade(views...), q) {
+	for attributes, err := range table.All[table.Item](ctx, t.Reading(item.Reading{Views: views}), q) {
 		if err != nil {
 			if e, ok := err.(*table.Error); ok { //nolint:errorlint // it is All's own
 				e.Op = op

@@ -74,7 +74,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	if err := entity.validate(spec); err != nil {
 		return err
 	}
-	t = t.OfType("").Project() // writes need items as a whole, and reads have the entity's type
+	t = t.Reading(item.Reading{Whole: true}) // writes need items as a whole, and reads have the entity's type
 	*c = core{
 		table: t, schema: spec,
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
@@ -108,7 +108,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	for _, name := range c.indexAttributes {
 		c.reserved[name], c.own[name] = true, true
 	}
-	c.setViews(t.OfType(entity.Type))
+	c.setViews(t)
 	return nil
 }
 
@@ -147,14 +147,14 @@ func (c *core) setViews(t *table.Table) {
 	if c.shapes.derives() {
 		c.view.Version, c.view.At = c.entity.Version, c.shapes.at
 	}
-	c.consistent = t.WithUpgrade(c.view).Consistent()
+	c.consistent = t.Reading(item.Reading{Type: c.entity.Type, Views: []item.View{c.view}}).Consistent()
 	c.view.Change = func(item map[string]types.AttributeValue, shape int) error { return c.shapes.present(item, shape) }
 	c.view.Whole = c.entity.typ
 	if len(c.vectors) > 0 {
 		//mutants:guard no entity is made of a copy without the vector | TestCopiesWithoutTheVectorAreNoEntities
 		c.view.Check = func(v any, pk, sk string) error { return c.checkMain(v, keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}) }
 	}
-	c.reads = t.WithUpgrade(c.view)
+	c.reads = t.Reading(item.Reading{Type: c.entity.Type, Views: []item.View{c.view}})
 }
 
 // canHold reports whether an item can be stored under a key. The zero key is that of a

@@ -183,7 +183,7 @@ func (c *core) patchOp(key keys.Key, p Patch, keep bool) (op table.Op, next stam
 			item.Name(c.shapes.at).Equal(item.Name(c.entity.Version)))
 	}
 	op = changes.op(key).IfExists().IfType(c.entity.Type).WithName(c.entity.Type).
-		WithShape(item.Shape{Most: c.shapes.current, Admits: true, Least: c.shapes.current})
+		Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: c.shapes.current, Admits: true, Least: c.shapes.current}})
 	switch {
 	case p.IfRevision != "":
 		op = op.IfRevision(c.entity.Version, p.IfRevision)

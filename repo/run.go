@@ -40,7 +40,7 @@ func (c *core) op(s step) (op table.Op) {
 	case none:
 		//mutants:guard DeleteOps leave no former copy behind | TestOpsExpectWhatTheValueDoesNotShow | s.unread => false
 		if s.unread {
-			return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).OrStale().WithName(s.name)
+			return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).Guarded(item.Guard{OrStale: true}).WithName(s.name)
 		}
 		//mutants:guard a copy does not outlive an expired main item | TestDefaultEngine/Life$ ./suites/conformance | CheckMissing(s.key) => Check(s.key, item.Name(c.schema.PK).AttributeNotExists())
 		return table.CheckMissing(s.key).WithName(s.name)
@@ -68,9 +68,9 @@ func (c *core) op(s step) (op table.Op) {
 	op = c.guard(op, s.held)
 	switch {
 	case s.unread && s.verb == remove:
-		op = op.IfAdmits(c.shapes.current)
+		op = op.Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: c.shapes.current, Admits: true}})
 	case s.unread: // what is written may lack what a newer shape has
-		op = op.IfShape(c.shapes.current)
+		op = op.Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: c.shapes.current}})
 	}
 	//mutants:guard a change expects that the item exists | TestRepo/revision/adopted:_Update,_Delete$ ./suites/schedules | !s.gone => s.verb != patch && !s.gone
 	if !s.gone {
@@ -85,7 +85,7 @@ func (c *core) op(s step) (op table.Op) {
 	}
 	//mutants:guard ops of a version that two entities can have take no copy of the other | TestOpsOfCountedEntitiesLeaveOthersCopies
 	if s.like != nil {
-		op = op.If(*s.like).OrStale()
+		op = op.If(*s.like).Guarded(item.Guard{OrStale: true})
 	}
 	return op.WithName(s.name)
 }

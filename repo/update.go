@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -129,7 +130,7 @@ func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 // delete is [Repo.Delete]. With orphans, it deletes an item that no entity has, too.
 func (c *core) delete(ctx context.Context, key keys.Key, orphans bool) error {
 	if c.counter == unversioned {
-		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
+		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).Guarded(item.Guard{ByShape: true, Shape: item.Shape{Admits: true}}).WithName(c.entity.Type))
 	}
 	err := c.deleteLoaded(ctx, key)
 	if orphans && errors.Is(err, ErrOrphan) {

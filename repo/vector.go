@@ -182,7 +182,7 @@ func (c *core) search(ctx context.Context, s table.Search) (matches []table.Matc
 	counted := table.WithObserver(ctx, func(_ context.Context, e table.Event) {
 		stats = stats.Add(table.Stats{Requests: 1, Capacity: e.Capacity})
 	})
-	items, err := table.BatchGet[table.Item](counted, c.reads.OfType("").WithUpgrade(c.view), all)
+	items, err := table.BatchGet[table.Item](counted, c.reads.Reading(item.Reading{Views: []item.View{c.view}}), all)
 	if err != nil {
 		return nil, stats, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -49,7 +50,7 @@ func (r *Repo[T]) Put(ctx context.Context, v *T) error {
 	case v == nil:
 		return r.core.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
 	case r.core.counter == unversioned:
-		return r.core.table.Do(ctx, r.core.putOps(v)[0].IfType(r.core.entity.Type).IfShape(0))
+		return r.core.table.Do(ctx, r.core.putOps(v)[0].IfType(r.core.entity.Type).Guarded(item.Guard{ByShape: true}))
 	}
 	return r.core.putAll(ctx, "Put", []any{v})
 }

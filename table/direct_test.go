@@ -281,10 +281,10 @@ func TestShapesOfItems(t *testing.T) {
 		for _, bySDK := range []bool{false, true} {
 			response := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"},"entityType":{"S":"A"},"entityShape":` + shape + `}}`)}
 			got := -1
-			view := response.table(t, "", bySDK).WithUpgrade(item.View{Type: "A", Shape: 1, Change: func(_ map[string]types.AttributeValue, shape int) error {
+			view := response.table(t, "", bySDK).Reading(item.Reading{Views: []item.View{{Type: "A", Shape: 1, Change: func(_ map[string]types.AttributeValue, shape int) error {
 				got = shape
 				return nil
-			}})
+			}}}})
 			_, err := table.Get[account](t.Context(), view, user)
 			if got != want || (err != nil) != (want < 0) {
 				t.Errorf("%s: shape %d, %v; want %d", shape, got, err, want)

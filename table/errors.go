@@ -57,7 +57,7 @@ var (
 	// write if it is idempotent.
 	ErrOutcomeUnknown = errors.New("outcome of the write is unknown")
 	// ErrNewerShape means that a newer program has written the item, in a shape that
-	// does not admit this one: see [Op.IfShape] and package repo. Nothing was written.
+	// does not admit this one: see package repo. Nothing was written.
 	ErrNewerShape = errors.New("item has a newer shape than this program may touch")
 	// ErrInvalid means that an argument is invalid: a key, a query, a write, a
 	// cursor, a schema, the description of an entity or an index. Every such error

@@ -53,20 +53,13 @@ func (o Op) IfType(name string) Op {
 	return o
 }
 
-// IfShape returns the op with the condition that the item under its key has no newer
-// shape, by the attribute [schema.Table].Shape, than the given one. A missing item
-// satisfies it. Otherwise the op fails with [ErrNewerShape]. It is for a program that
-// would overwrite what a newer shape has.
-func (o Op) IfShape(most int) Op { return o.WithShape(item.Shape{Most: most}) }
-
-// IfAdmits is [Op.IfShape] for a program that keeps what it does not know: a newer
-// shape that admits programs of the given one satisfies it, too.
-func (o Op) IfAdmits(shape int) Op { return o.WithShape(item.Shape{Most: shape, Admits: true}) }
-
-// WithShape returns the op with conditions on the shape of the item under its key. A newer
-// one is [ErrNewerShape], and an older one [ErrStale]. It is for package repo alone.
-func (o Op) WithShape(s item.Shape) Op {
-	o.guard.shape = hasShape{set: true, Shape: s}
+// Guarded returns the op with what package repo requires of the item under its key: nobody
+// else can make an [item.Guard].
+func (o Op) Guarded(g item.Guard) Op {
+	if g.ByShape {
+		o.guard.shape = hasShape{set: true, Shape: g.Shape}
+	}
+	o.orStale = o.orStale || g.OrStale
 	return o
 }
 

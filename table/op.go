@@ -57,7 +57,7 @@ type Op struct {
 	value     any
 	update    expression.UpdateBuilder
 	condition expression.ConditionBuilder
-	orStale   bool // see [Op.OrStale]
+	orStale   bool // see [item.Guard]
 	guard     guard
 }
 
@@ -132,13 +132,6 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 	default:
 		o.condition = condition
 	}
-	return o
-}
-
-// OrStale returns the op with [ErrStale] in place of [ErrConditionFailed] for the conditions of
-// [Op.If]: they compare the item with what was read of it.
-func (o Op) OrStale() Op {
-	o.orStale = true
 	return o
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -109,7 +110,7 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 			},
 		},
 		"Delete of a shape and a version": {
-			table.Delete(key).IfVersion("version", 7).IfShape(2),
+			table.Delete(key).IfVersion("version", 7).Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: 2}}),
 			nil,
 			[]outcome{
 				{table.ErrStale, true, of(`"version":{"N":"3"},"entityShape":{"N":"2"}`)},
@@ -117,7 +118,7 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 			},
 		},
 		"Delete of what a shape admits, and a version": {
-			table.Delete(key).IfVersion("version", 7).IfAdmits(2),
+			table.Delete(key).IfVersion("version", 7).Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: 2, Admits: true}}),
 			nil,
 			[]outcome{
 				{table.ErrStale, true, of(`"version":{"N":"3"},"entityShape":{"N":"3"},"entityShapeFrom":{"N":"2"}`)},
@@ -201,9 +202,9 @@ func TestReasonThatCannotBeRead(t *testing.T) {
 		"Update, condition":     {table.Update(key, n).If(nIs(1)), false},
 		"Update, exists":        {table.Update(key, n).IfExists(), false},
 		"Update, version":       {table.Update(key, n).IfExists().IfVersion("v", 7), false},
-		"Update, shape, exists": {table.Update(key, n).IfExists().IfShape(2), true},
+		"Update, shape, exists": {table.Update(key, n).IfExists().Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: 2}}), true},
 		"Delete, condition":     {table.Delete(key).IfExists().If(nIs(1)), true},
-		"Delete, type, admits":  {table.Delete(key).IfType("user").IfAdmits(2), true},
+		"Delete, type, admits":  {table.Delete(key).IfType("user").Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: 2, Admits: true}}), true},
 	} {
 		for fault, read := range reads {
 			outage(t, refusal, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {

@@ -72,9 +72,9 @@ type Table struct {
 	consistent bool
 	// withExpired means that reads give expired items, too.
 	withExpired bool
-	ofType     string
-	views      []item.View // at most one of each type
-	project    []string
+	ofType      string
+	views       []item.View // at most one of each type
+	project     []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient bool
 	pool      *pool.Pool
@@ -209,12 +209,14 @@ func (t *Table) OfType(name string) *Table {
 	return &view
 }
 
-// WithUpgrade returns a view of the table whose reads upgrade the items of some types, and
-// give no less than whole items where a value is to be a whole entity. [Table.OfType] ends
-// it. It is for package repo alone: see repo.Repo.View.
-func (t *Table) WithUpgrade(views ...item.View) *Table {
+// Reading returns a view of the table for a package of this module: nobody else can make an
+// [item.Reading]. [Table.OfType] ends it.
+func (t *Table) Reading(r item.Reading) *Table {
 	view := *t
-	view.views = views
+	view.ofType, view.views = r.Type, r.Views
+	if r.Whole {
+		view.project, view.withExpired = nil, false
+	}
 	return &view
 }
 

@@ -116,6 +116,27 @@ func embeds(t, other reflect.Type, above []reflect.Type) (index []int, is bool) 
 	return nil, false
 }
 
+// Reading is how a package of this module reads a table, instead of by the view that it was
+// given.
+type Reading struct {
+	// Type is the only type that is read, "" for all. Views are for items of their types.
+	Type  string
+	Views []View
+	// Whole ends a projection, and leaves out what has expired.
+	Whole bool
+}
+
+// Guard is what package repo requires of the item under the key of an op.
+type Guard struct {
+	// Shape is required if ByShape is set. An item of a newer one is table.ErrNewerShape, and
+	// one of an older one table.ErrStale. A missing item has any.
+	Shape   Shape
+	ByShape bool
+	// OrStale makes a condition by Op.If that fails table.ErrStale: it compares the item with
+	// what was read of it.
+	OrStale bool
+}
+
 // Shape is which shapes of a stored item an op of package table is for.
 type Shape struct {
 	// Most is the greatest shape. With Admits, a greater one that admits programs of this one

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -51,14 +52,14 @@ func SetAside(ctx context.Context, t *table.Table, itemType string, pk keys.PK, 
 
 // Asides reads what was set aside in a partition.
 func Asides(ctx context.Context, t *table.Table, itemType string, pk keys.PK) iter.Seq2[Aside, error] {
-	return table.All[Aside](ctx, t.Project().OfType(itemType), table.Query{PK: pk, Range: asidePrefix.All()})
+	return table.All[Aside](ctx, t.Reading(item.Reading{Type: itemType, Whole: true}), table.Query{PK: pk, Range: asidePrefix.All()})
 }
 
 // Forget deletes all leases of a type in a partition, and all that was set aside there.
 func Forget(ctx context.Context, t *table.Table, itemType string, pk keys.PK) error {
 	spec := t.Schema()
 	var ops []table.Op
-	for item, err := range table.All[table.Item](ctx, t.OfType("").Project().Consistent(), table.Query{PK: pk}) {
+	for item, err := range table.All[table.Item](ctx, t.Reading(item.Reading{Whole: true}).Consistent(), table.Query{PK: pk}) {
 		if err != nil {
 			return err
 		}

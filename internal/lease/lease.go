@@ -88,8 +88,8 @@ func read[S any](ctx context.Context, l Lease) (Record[S], error) {
 // reads returns how the items of a type are read. Views are dropped: leases and what was
 // set aside have attributes that no view of the caller's items names.
 func reads(t *table.Table, itemType string) *table.Table {
-	//mutants:guard a lease is read whole, whatever a view of its table reads | TestViewsOfATable/lease.New . | .Project() =>
-	return t.Project().OfType(itemType).Consistent()
+	//mutants:guard a lease is read whole, whatever a view of its table reads | TestViewsOfATable/lease.New . | Whole: true => Whole: false
+	return t.Reading(item.Reading{Type: itemType, Whole: true}).Consistent()
 }
 
 // Seen is what a process has seen of a lease that another one holds. The zero value
