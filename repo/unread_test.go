@@ -69,6 +69,8 @@ func TestOpsMoveNothing(t *testing.T) {
 	}
 	numbers := newRepo(t, tbl, repo.Entity[map[string]any]{Type: "MAP", Version: "revision", Key: func(map[string]any) keys.Key { return docKey }})
 	was := map[string]any{"revision": "1"}
+	e.Claims = func(p person) []keys.Key { return []keys.Key{docKey} }
+	claiming := newRepo(t, tbl, e)
 	for name, tt := range map[string]struct {
 		ops  []table.Op
 		want string
@@ -76,6 +78,7 @@ func TestOpsMoveNothing(t *testing.T) {
 		"another main key":    {people.UpdateOps(p, &person{ID: "2", Email: "a@x"}), "key of PERSON changes"},
 		"another copy":        {people.UpdateOps(p, &person{ID: "1", Email: "b@x"}), "key of PERSON copy 1 changes"},
 		"a further copy":      {people.UpdateOps(few, &person{ID: "1", Email: "b@x"}), "key of PERSON copy 1 changes"},
+		"a copy left out":     {claiming.UpdateOps(p, &few), "what other releases have claimed must be read"},
 		"too many attributes": {numbers.UpdateOps(was, wide(300)), "too many attributes"},
 		"with the version":    {numbers.UpdateOps(was, wide(270)), "too many attributes"},
 		"PutOps":              {people.PutOps(&p), "use CreateOps for a new entity, and UpdateOps for a stored one"},
