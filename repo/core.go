@@ -82,7 +82,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	}
 	c.shapes = newShapes(spec, entity.Version, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
-	if c.known {
+	if c.known && c.isPlain() {
 		c.keyed = entity.keyed(c.attributes)
 	}
 	if entity.Version != "" {

@@ -78,17 +78,16 @@ func (e *description) reads(attribute string) bool {
 // as far as samples show: the key changes with the attribute. If a function panics even with a
 // full sample, it may read any attribute.
 func (e *description) keyed(attributes []string) (read []string) {
-	of := append([]keyFunc{e.Key}, e.FormerCopies...)
-	for _, name := range attributes {
-		pairs := item.Samples(e.typ, name)
-		if slices.ContainsFunc(of, func(f keyFunc) bool {
-			full, ok := try(f, pairs[0][0])
-			without, okWithout := try(f, pairs[0][1])
-			only, okOnly := try(f, pairs[1][0])
-			zero, okZero := try(f, pairs[1][1])
-			return !ok || !okWithout || full != without || okOnly != okZero || only != zero
-		}) {
-			read = append(read, name)
+	sample, zero := item.Sample(e.typ), e.zero()
+	for _, f := range append([]keyFunc{e.Key}, e.FormerCopies...) {
+		full, ok := try(f, sample)
+		none, okNone := try(f, zero)
+		for _, name := range attributes {
+			without, okWithout := try(f, item.Without(sample, name))
+			only, okOnly := try(f, item.Only(sample, name))
+			if !ok || !okWithout || without != full || okNone && (!okOnly || only != none) {
+				read = append(read, name)
+			}
 		}
 	}
 	return read

@@ -257,10 +257,15 @@ func (c *core) changesOf(p Patch) (patched, error) {
 	return changes, nil
 }
 
+// isPlain reports whether a write changes nothing that DynamoDB cannot compute.
+func (c *core) isPlain() bool {
+	return len(c.items) == 1 && len(c.entity.Indexes) == 0 && c.entity.Claims == nil
+}
+
 // checkPatch reports a patch that the entity does not allow.
 func (c *core) checkPatch(p Patch) error {
 	switch {
-	case len(c.items) > 1 || len(c.entity.Indexes) > 0 || c.entity.Claims != nil:
+	case !c.isPlain():
 		return fmt.Errorf("%w: %q has Indexes, Copies or Claims, which DynamoDB cannot compute: use Update", errInvalidEntity, c.entity.Type)
 	case !c.known:
 		return fmt.Errorf("%w: it is not known which attributes of a %v Key reads: use Update", errInvalidEntity, c.entity.typ)

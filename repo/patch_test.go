@@ -392,3 +392,27 @@ func TestPatchCounts(t *testing.T) {
 	expect.OK(t, tbl.Transact(t.Context(), r.PatchOps(key, added("n", 1))...))
 	expect.Equal(t, "add", expect.Value(r.Get(t.Context(), key))(t), counted{"1", 2, v.Version + 2})
 }
+
+// Base is embedded behind a pointer.
+type Base struct {
+	Tenant string `dynamodbav:"tenant"`
+	Note   string `dynamodbav:"note"`
+}
+
+// New finds what Key reads behind a pointer, and patches what it does not read there.
+func TestPatchBehindAPointer(t *testing.T) {
+	t.Parallel()
+	type based struct {
+		*Base
+		Rev string `dynamodbav:"rev"`
+	}
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	r := newRepo(t, tbl, repo.Entity[based]{Type: "BASED", Version: "rev", Key: func(b based) keys.Key {
+		return keys.Key{PK: keys.Prefix("TENANT").PK(b.Tenant), SK: keys.Metadata}
+	}})
+	v := based{Base: &Base{Tenant: "acme"}}
+	expect.OK(t, r.Create(t.Context(), &v))
+	key := keys.Key{PK: keys.Prefix("TENANT").PK("acme"), SK: keys.Metadata}
+	expect.Err(t, expect.ErrOf(r.Patch(t.Context(), key, set("tenant", "x"))), table.ErrInvalid)
+	expect.Equal(t, "note", expect.Value(r.Patch(t.Context(), key, set("note", "x")))(t).Note, "x")
+}

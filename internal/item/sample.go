@@ -54,13 +54,23 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// Samples returns two pairs of values of a struct type, whose members differ in one attribute
-// alone: a sample with the attribute and without it, and a zero value with it and without it.
-func Samples(t reflect.Type, attribute string) [2][2]any {
-	full, without, only := Sample(t), Sample(t), reflect.New(t).Interface()
-	f := &planOf(t).fields[planOf(t).byName[attribute]]
-	of := func(v any) reflect.Value { return f.at(reflect.ValueOf(v).Elem()) }
-	of(without).SetZero()
-	of(only).Set(of(full))
-	return [2][2]any{{full, without}, {only, reflect.New(t).Interface()}}
+// Without returns a copy of a sample in which an attribute has the zero value, and Only a zero
+// value in which it has that of the sample.
+func Without(sample any, attribute string) any {
+	t := reflect.TypeOf(sample).Elem()
+	f := planOf(t).field(attribute)
+	v := reflect.New(t)
+	if v.Elem().Set(reflect.ValueOf(sample).Elem()); f.pointed {
+		v = reflect.ValueOf(Sample(t)) // the copy shares what it is in
+	}
+	f.at(v.Elem()).SetZero()
+	return v.Interface()
+}
+
+// Only is explained at Without.
+func Only(sample any, attribute string) any {
+	v := reflect.New(reflect.TypeOf(sample).Elem())
+	f := planOf(v.Type().Elem()).field(attribute)
+	f.at(v.Elem()).Set(f.at(reflect.ValueOf(sample).Elem()))
+	return v.Interface()
 }
