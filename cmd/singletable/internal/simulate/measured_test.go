@@ -32,6 +32,7 @@ var modelled = map[string]string{
 	"`Update`, in one index":         read1 + `, {"op": "write", "keys": "k", "indexes": [{"in": "GSI1", "keys": "k"}]}`,
 	"`Update` of the index key":      read1 + `, {"op": "write", "keys": "k", "indexes": [{"in": "GSI1", "keys": "k", "moves": true}]}`,
 	"`Update`, with one copy":        read1 + `, ` + two,
+	"… and an integer version":       read1 + `, ` + read1 + `, ` + two,
 	"`Update` of the copy's key":     read1 + `, ` + read1 + `, ` + two + `, {"op": "write", "keys": "k", "transaction": true}`,
 	"`Patch`, `Upsert`":              `{"op": "write", "keys": "k"}`,
 	"`Delete`, with one copy":        read1 + `, ` + two,
