@@ -293,7 +293,7 @@ func packages(t *testing.T, tbl *table.Table) map[string]error {
 	all := map[string]error{}
 	r, err := repo.New(tbl, repo.Entity[broken]{Type: "broken", Key: func(b broken) keys.Key { return keys.Key{PK: keys.Tx.PK(b.ID), SK: keys.Metadata} }})
 	expect.OK(t, err)
-	all["repo.Put"] = r.Put(ctx, &broken{secretText, secretText})
+	all["repo.Save"] = r.Save(ctx, &broken{secretText, secretText})
 	all["repo.Create"] = r.Create(ctx, &broken{secretText, secretText})
 	key := keys.Key{PK: keys.Tx.PK("x"), SK: keys.Metadata}
 	expect.OK(t, tbl.Do(ctx, table.Put(key, map[string]any{"entityType": "broken", "id": "x", "v": secretText, "gsi1pk": "B", "gsi1sk": secretText})))

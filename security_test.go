@@ -117,7 +117,7 @@ func paymentKey(p payment) keys.Key {
 
 // shopSchema is the table of these tests.
 var shopSchema = schema.Table{
-	Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+	Name: "Shop", TTLAttribute: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 }
 
 // withVectors returns the schema with a vector index, on an engine that has such.
@@ -207,8 +207,8 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			p := payment{ID: "p"}
 			expect.OK(t, r.Create(t.Context(), new(p)))
 			p = expect.Value(r.Consistent().Get(t.Context(), paymentKey(p)))(t)
-			expect.OK(t, r.Put(t.Context(), new(p)))
-			_, err := r.GetMany(t.Context(), []keys.Key{paymentKey(p)})
+			expect.OK(t, r.Save(t.Context(), new(p)))
+			_, err := r.BatchGet(t.Context(), []keys.Key{paymentKey(p)})
 			expect.OK(t, err)
 			expect.OK(t, expect.ErrOf(r.Query(t.Context(), table.Query{PK: paymentKey(p).PK})))
 			expect.OK(t, expect.ErrOf(table.Collect(r.All(t.Context(), table.Query{Index: "GSI1", PK: "G"}))))

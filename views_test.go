@@ -97,7 +97,6 @@ var takers = map[string]func(t *testing.T, v *viewed, name string){
 	"idempotency.New":            tryStore,
 	"lease.New":                  tryLease,
 	"repo.New":                   tryRepo,
-	"repo.Open":                  tryRepo,
 	"repo.Collect":               tryCollect,
 	"repo.Stream":                tryCollect,
 	"shard.New":                  tryShards,
@@ -133,7 +132,7 @@ func newViewed(t *testing.T, view func(*testing.T, *viewed) *table.Table) *viewe
 	v := &viewed{client: tabletest.Client(t), ahead: &atomic.Int64{}}
 	now := func() time.Time { return time.Now().Add(time.Duration(v.ahead.Load())) }
 	v.whole = tabletest.NewWith(t, v.client, schema.Table{
-		Name: "views", TTL: "ttl", Shape: "shape", Stream: types.StreamViewTypeNewAndOldImages,
+		Name: "views", TTLAttribute: "ttl", Shape: "shape", Stream: types.StreamViewTypeNewAndOldImages,
 		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}, &table.Options{Now: now})
 	v.memos = expect.Value(repo.New(v.whole, memoEntity))(t)
@@ -336,21 +335,18 @@ func tryLease(t *testing.T, v *viewed, _ string) {
 
 func tryRepo(t *testing.T, v *viewed, _ string) {
 	v.storeIncomplete(t)
-	var opened *repo.Repo[memo]
-	expect.OK(t, repo.Open(v.view, repo.Into(&opened, memoEntity)))
-	for _, memos := range []*repo.Repo[memo]{expect.Value(repo.New(v.view, memoEntity))(t), opened} {
-		for range 2 {
-			_, err := memos.Update(t.Context(), memoKey("1"), func(m *memo) error {
-				expect.Equal(t, "text", m.Text, first.Text)
-				return nil
-			})
-			expect.OK(t, err)
-			got := expect.Value(memos.Get(t.Context(), memoKey("1")))(t)
-			expect.Equal(t, "memo", memo{ID: got.ID, Text: got.Text}, first)
-		}
-		if _, err := memos.Get(t.Context(), keys.Key{PK: "OTHERS", SK: "1"}); !errors.Is(err, table.ErrWrongType) {
-			t.Errorf("an item of another type: %v", err)
-		}
+	memos := expect.Value(repo.New(v.view, memoEntity))(t)
+	for range 2 {
+		_, err := memos.Update(t.Context(), memoKey("1"), func(m *memo) error {
+			expect.Equal(t, "text", m.Text, first.Text)
+			return nil
+		})
+		expect.OK(t, err)
+		got := expect.Value(memos.Get(t.Context(), memoKey("1")))(t)
+		expect.Equal(t, "memo", memo{ID: got.ID, Text: got.Text}, first)
+	}
+	if _, err := memos.Get(t.Context(), keys.Key{PK: "OTHERS", SK: "1"}); !errors.Is(err, table.ErrWrongType) {
+		t.Errorf("an item of another type: %v", err)
 	}
 }
 

@@ -204,7 +204,7 @@ func TestTableThatHoldsNoProgress(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"leaseUntil", "reason"} {
 		job := backfill.Job{Name: "years", Map: func(context.Context, table.Item) ([]table.Op, error) { return nil, nil }}
-		job.Table = expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "Members", Type: name}, nil))(t)
+		job.Table = expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "Members", TypeAttribute: name}, nil))(t)
 		expect.Err(t, expect.ErrOf(job.Run(t.Context())), table.ErrInvalid)
 	}
 }

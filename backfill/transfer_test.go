@@ -58,7 +58,7 @@ var memberEntity = repo.Entity[member]{
 // newTransfer returns a transfer of members to a table that nobody reaches.
 func newTransfer(tb testing.TB) *backfill.Transfer {
 	tb.Helper()
-	spec := schema.Table{Name: "Members", TTL: "expiresAt", Indexes: []schema.Index{
+	spec := schema.Table{Name: "Members", TTLAttribute: "expiresAt", Indexes: []schema.Index{
 		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}, {Name: "GSI2", PK: "gsi2pk"},
 	}}
 	tbl := expect.Value(table.New(dynamodb.New(dynamodb.Options{Region: "us-east-1"}), spec, nil))(tb)

@@ -104,7 +104,7 @@ const (
 func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error {
 	bring := w.Map
 	if bring == nil {
-		entity, ok := w.entities[item.Text(attributes[w.Table.Schema().Type])]
+		entity, ok := w.entities[item.Text(attributes[w.Table.Schema().TypeAttribute])]
 		if !ok {
 			return nil
 		}
@@ -186,7 +186,7 @@ func (w *walk) free(ctx context.Context, key keys.Key, c *Counts) (bool, error) 
 		if err != nil {
 			return err
 		}
-		if entity, ok := w.entities[item.Text(holder[w.Table.Schema().Type])]; ok {
+		if entity, ok := w.entities[item.Text(holder[w.Table.Schema().TypeAttribute])]; ok {
 			found, err = w.try(ctx, holder, entity.RefreshOps, c)
 		}
 		return err
@@ -260,7 +260,7 @@ func hasNewer(err error) bool {
 		return true
 	}
 	return slices.ContainsFunc(tx.Failed, func(op *table.Error) bool {
-		return op.Position == 1 || errors.Is(op, table.ErrConditionFailed)
+		return op.OpNumber == 1 || errors.Is(op, table.ErrConditionFailed)
 	})
 }
 

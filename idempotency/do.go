@@ -252,7 +252,7 @@ func metRecord(tx *table.TxError, index int) (record table.Item, refused bool) {
 		return nil, false
 	}
 	for _, f := range tx.Failed {
-		if f.Position == index+1 && (errors.Is(f, table.ErrConditionFailed) || errors.Is(f, table.ErrExists)) {
+		if f.OpNumber == index+1 && (errors.Is(f, table.ErrConditionFailed) || errors.Is(f, table.ErrExists)) {
 			return f.Stored, true
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var spec = schema.Table{Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{
+var spec = schema.Table{Name: "Shop", TTLAttribute: "expiresAt", Indexes: []schema.Index{
 	{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 	{Name: "LSI1", SK: "lsi1sk", Local: true},
 }}

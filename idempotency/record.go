@@ -50,11 +50,11 @@ func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) (tabl
 			"which counts as never", errInvalidStore, expires)
 	}
 	return table.Item{
-		s.schema.Type: &types.AttributeValueMemberS{Value: recordType},
-		s.schema.TTL:  &types.AttributeValueMemberN{Value: strconv.FormatInt(expires, 10)},
-		createdAt:     &types.AttributeValueMemberS{Value: now.UTC().Format(timeFormat)},
-		fingerprint:   &types.AttributeValueMemberB{Value: print[:]},
-		attemptMark:   &types.AttributeValueMemberS{Value: mark},
+		s.schema.TypeAttribute: &types.AttributeValueMemberS{Value: recordType},
+		s.schema.TTLAttribute:  &types.AttributeValueMemberN{Value: strconv.FormatInt(expires, 10)},
+		createdAt:              &types.AttributeValueMemberS{Value: now.UTC().Format(timeFormat)},
+		fingerprint:            &types.AttributeValueMemberB{Value: print[:]},
+		attemptMark:            &types.AttributeValueMemberS{Value: mark},
 	}, nil
 }
 
@@ -68,7 +68,7 @@ func (s *Store) record(attributes table.Item) Record {
 	if at, err := time.Parse(time.RFC3339Nano, item.Text(attributes[createdAt])); err == nil {
 		r.CreatedAt = at.UTC()
 	}
-	if n, ok := attributes[s.schema.TTL].(*types.AttributeValueMemberN); ok {
+	if n, ok := attributes[s.schema.TTLAttribute].(*types.AttributeValueMemberN); ok {
 		// As package table has it: it expires with the first whole second that
 		// is not before, and not at all if that is less than 1.
 		if seconds, err := strconv.ParseFloat(n.Value, 64); err == nil && seconds >= 1 && seconds < maxSeconds {

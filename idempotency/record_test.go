@@ -192,13 +192,13 @@ func TestInvalidStores(t *testing.T) {
 		options *idempotency.Options
 	}{
 		"no TTL attribute": {schema.Table{Name: "Shop"}, nil},
-		"no sort key":      {schema.Table{Name: "Shop", TTL: "expiresAt", SimpleKey: true}, nil},
-		"numbers for keys": {schema.Table{Name: "Shop", TTL: "expiresAt", PKType: types.ScalarAttributeTypeN}, nil},
+		"no sort key":      {schema.Table{Name: "Shop", TTLAttribute: "expiresAt", SimpleKey: true}, nil},
+		"numbers for keys": {schema.Table{Name: "Shop", TTLAttribute: "expiresAt", PKType: types.ScalarAttributeTypeN}, nil},
 		// These are attributes of the record.
-		"a key among the record's":        {schema.Table{Name: "Shop", TTL: "expiresAt", PK: "result"}, nil},
-		"a sort key among the record's":   {schema.Table{Name: "Shop", TTL: "expiresAt", SK: "createdAt"}, nil},
-		"a type among the record's":       {schema.Table{Name: "Shop", TTL: "expiresAt", Type: "attempt"}, nil},
-		"an expiry among the record's":    {schema.Table{Name: "Shop", TTL: "createdAt"}, nil},
+		"a key among the record's":        {schema.Table{Name: "Shop", TTLAttribute: "expiresAt", PK: "result"}, nil},
+		"a sort key among the record's":   {schema.Table{Name: "Shop", TTLAttribute: "expiresAt", SK: "createdAt"}, nil},
+		"a type among the record's":       {schema.Table{Name: "Shop", TTLAttribute: "expiresAt", TypeAttribute: "attempt"}, nil},
+		"an expiry among the record's":    {schema.Table{Name: "Shop", TTLAttribute: "createdAt"}, nil},
 		"an index key among the record's": {indexed(schema.Index{Name: "GSI1", PK: "x", SK: "fingerprint"}), nil},
 		"a number key among the record's": {indexed(schema.Index{Name: "GSI1", PK: "createdAt", PKType: types.ScalarAttributeTypeN}), nil},
 		"a vector among the record's":     {searched("result", schema.Attribute{Name: "tenant"}), nil},
@@ -222,12 +222,12 @@ func TestInvalidStores(t *testing.T) {
 }
 
 func indexed(x schema.Index) schema.Table {
-	return schema.Table{Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{x}}
+	return schema.Table{Name: "Shop", TTLAttribute: "expiresAt", Indexes: []schema.Index{x}}
 }
 
 // searched has a vector index.
 func searched(attribute string, partition schema.Attribute, filters ...schema.Attribute) schema.Table {
-	return schema.Table{Name: "Shop", TTL: "expiresAt", Vectors: []schema.VectorIndex{
+	return schema.Table{Name: "Shop", TTLAttribute: "expiresAt", Vectors: []schema.VectorIndex{
 		{Name: "Similar", Attribute: attribute, Dimensions: 3, Partition: partition, Filters: filters},
 	}}
 }

@@ -104,7 +104,7 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	switch {
 	case spec.SimpleKey || spec.PKType != types.ScalarAttributeTypeS || spec.SKType != types.ScalarAttributeTypeS:
 		return fail("%w: the table has not two keys that are strings", errInvalidStore)
-	case spec.TTL == "":
+	case spec.TTLAttribute == "":
 		return fail("%w: the table has no TTL attribute, records would stay for ever", errInvalidStore)
 	case o.TTL < time.Second:
 		return fail("%w: Options.TTL %v is under a second", errInvalidStore, o.TTL)
@@ -129,7 +129,7 @@ func checkNames(spec schema.Table) error {
 // tableAttributes returns the attributes that a table needs for itself. Those that are not
 // of an index, and vectors, have no type here.
 func tableAttributes(spec schema.Table) []schema.Attribute {
-	all := []schema.Attribute{{Name: spec.PK}, {Name: spec.SK}, {Name: spec.Type}, {Name: spec.TTL}}
+	all := []schema.Attribute{{Name: spec.PK}, {Name: spec.SK}, {Name: spec.TypeAttribute}, {Name: spec.TTLAttribute}}
 	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
 		all = slices.Concat(all, partition, sort)

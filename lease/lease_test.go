@@ -227,7 +227,7 @@ func TestAnEntityIsNoLease(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, spec, nil)
-	named := expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "any", Type: "leaseOwner"}, nil))(t)
+	named := expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "any", TypeAttribute: "leaseOwner"}, nil))(t)
 	for name, err := range map[string]error{
 		"no table":  expect.ErrOf(lease.New(nil, key, nil)),
 		"no key":    expect.ErrOf(lease.New(tbl, keys.Key{}, nil)),

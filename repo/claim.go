@@ -74,16 +74,16 @@ func (c *core) claim(key, owner keys.Key, expiry types.AttributeValue) item.Made
 	if err != nil {
 		return item.Made{Err: err}
 	}
-	attributes[c.schema.Type] = &types.AttributeValueMemberS{Value: c.claimType()}
+	attributes[c.schema.TypeAttribute] = &types.AttributeValueMemberS{Value: c.claimType()}
 	if expiry != nil {
-		attributes[c.schema.TTL] = expiry
+		attributes[c.schema.TTLAttribute] = expiry
 	}
 	return item.Made{Item: attributes}
 }
 
 // isClaim reports whether an item is a claim of an entity of this type.
 func (c *core) isClaim(attributes table.Item) bool {
-	return c.entity.Claims != nil && item.Text(attributes[c.schema.Type]) == c.claimType()
+	return c.entity.Claims != nil && item.Text(attributes[c.schema.TypeAttribute]) == c.claimType()
 }
 
 // ownerIn returns the key of the main item that owns a claim.
@@ -97,10 +97,10 @@ func (c *core) ownerIn(claim table.Item) keys.Key {
 
 // expiryIn returns the expiry among attributes of an entity, or nil.
 func (c *core) expiryIn(attributes table.Item) types.AttributeValue {
-	if c.schema.TTL == "" {
+	if c.schema.TTLAttribute == "" {
 		return nil
 	}
-	return attributes[c.schema.TTL]
+	return attributes[c.schema.TTLAttribute]
 }
 
 // guardClaim makes an op depend on who owns the claim.
@@ -138,9 +138,9 @@ func (c *core) renewed(key, from, to keys.Key, expiry types.AttributeValue) step
 	case s.made.Err != nil:
 		s.verb = overwrite // which is refused
 	case expiry != nil:
-		s.diff.set[c.schema.TTL] = expiry
-	case c.schema.TTL != "":
-		s.diff.remove = []string{c.schema.TTL}
+		s.diff.set[c.schema.TTLAttribute] = expiry
+	case c.schema.TTLAttribute != "":
+		s.diff.remove = []string{c.schema.TTLAttribute}
 	}
 	return s
 }
@@ -226,16 +226,16 @@ var errClaimed = fmt.Errorf("%w: the key is claimed by another entity, or is ano
 // the main item moves.
 func (p *planner) expiry() (expiry types.AttributeValue, moved bool) {
 	moved = p.old.at != p.keys[0]
-	if p.schema.TTL == "" || p.entity.Claims == nil {
+	if p.schema.TTLAttribute == "" || p.entity.Claims == nil {
 		return nil, moved
 	}
-	was := p.was.raw.Attributes(func(name []byte) bool { return string(name) == p.schema.TTL })
+	was := p.was.raw.Attributes(func(name []byte) bool { return string(name) == p.schema.TTLAttribute })
 	before := p.expiryIn(was)
 	after := before
-	if value, set := p.fields.set[p.schema.TTL]; set {
+	if value, set := p.fields.set[p.schema.TTLAttribute]; set {
 		after = value
 	}
-	if slices.Contains(p.fields.remove, p.schema.TTL) {
+	if slices.Contains(p.fields.remove, p.schema.TTLAttribute) {
 		after = nil
 	}
 	return after, moved || !item.EqualUnordered(before, after)

@@ -47,7 +47,7 @@ var bookingEntity = repo.Entity[booking]{
 	},
 }
 
-var bookingSchema = schema.Table{Name: "any", TTL: "expiresAt"}
+var bookingSchema = schema.Table{Name: "any", TTLAttribute: "expiresAt"}
 
 // rooms is a table with bookings, whose requests are recorded.
 type rooms struct {
@@ -150,7 +150,7 @@ func TestClaimsExpireWithTheirEntity(t *testing.T) {
 	r.has(t, "created", map[string]string{"09": fmt.Sprintf("a until %d", soon)})
 	later := soon + 3600
 	b.ExpiresAt = later
-	expect.OK(t, r.Put(ctx, &b))
+	expect.OK(t, r.Save(ctx, &b))
 	r.has(t, "put off", map[string]string{"09": fmt.Sprintf("a until %d", later)})
 	expect.Value(r.Update(ctx, bookingKey("a"), func(b *booking) error { b.ExpiresAt = 0; return nil }))(t)
 	r.has(t, "for good", map[string]string{"09": "a"})
@@ -211,7 +211,7 @@ func TestClaimsDoNotGrowWithoutBound(t *testing.T) {
 	expect.Err(t, expect.ErrOf(r.Update(ctx, bookingKey("a"), func(b *booking) error { b.Slots = slots(100); return nil })), table.ErrTooLarge)
 	more := b
 	more.Slots = slots(100)
-	expect.Err(t, r.Put(ctx, &more), table.ErrTooLarge)
+	expect.Err(t, r.Save(ctx, &more), table.ErrTooLarge)
 	more = b
 	more.Slots = slots(100)
 	expect.Err(t, r.table.Transact(ctx, r.UpdateOps(b, &more)...), table.ErrTooLarge)
@@ -425,7 +425,7 @@ func TestAnEntityMayBeUnableToHaveClaims(t *testing.T) {
 	without.Version = ""
 	_, err := repo.New(tbl, without)
 	expect.Err(t, err, table.ErrInvalid)
-	named := tabletest.New(t, schema.Table{Name: "any", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "ownerPK"}}}, nil)
+	named := tabletest.New(t, schema.Table{Name: "any", TTLAttribute: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "ownerPK"}}}, nil)
 	_, err = repo.New(named, bookingEntity)
 	expect.Err(t, err, table.ErrInvalid)
 	r := newRooms(t)

@@ -65,7 +65,7 @@ func TestCopiesThatCannotBeToldApart(t *testing.T) {
 			"Update that moves the copy": func(r *repo.Repo[person], p person) error {
 				return expect.ErrOf(r.Update(t.Context(), personKey(p.ID), func(p *person) error { p.Email = "new@x"; return nil }))
 			},
-			"Put": func(r *repo.Repo[person], p person) error { p.Name = "new"; return r.Put(t.Context(), &p) },
+			"Save": func(r *repo.Repo[person], p person) error { p.Name = "new"; return r.Save(t.Context(), &p) },
 			"Refresh": func(r *repo.Repo[person], p person) error {
 				return expect.ErrOf(r.Refresh(t.Context(), personKey(p.ID)))
 			},
@@ -110,7 +110,7 @@ func TestVersionsThatTwoEntitiesHave(t *testing.T) {
 		"Update": func(r *repo.Repo[person], p person) error {
 			return expect.ErrOf(r.Update(t.Context(), personKey(p.ID), func(p *person) error { p.Name = "new"; return nil }))
 		},
-		"Put":    func(r *repo.Repo[person], p person) error { p.Name = "new"; return r.Put(t.Context(), &p) },
+		"Save":   func(r *repo.Repo[person], p person) error { p.Name = "new"; return r.Save(t.Context(), &p) },
 		"Delete": func(r *repo.Repo[person], p person) error { return r.Delete(t.Context(), personKey(p.ID)) },
 	} {
 		t.Run(op, func(t *testing.T) {
@@ -166,9 +166,9 @@ func TestWritesTakeIndexKeysFromCopies(t *testing.T) {
 		"Update": func(_ *table.Table, r *repo.Repo[person], p person) error {
 			return expect.ErrOf(r.Update(t.Context(), personKey(p.ID), func(p *person) error { p.Name = "new"; return nil }))
 		},
-		"Put": func(_ *table.Table, r *repo.Repo[person], p person) error {
+		"Save": func(_ *table.Table, r *repo.Repo[person], p person) error {
 			p.Name = "new"
-			return r.Put(t.Context(), &p)
+			return r.Save(t.Context(), &p)
 		},
 		"UpdateOps": func(tbl *table.Table, r *repo.Repo[person], p person) error {
 			old := p

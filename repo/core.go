@@ -92,11 +92,11 @@ func (c *core) init(t *table.Table, entity description) error {
 	c.setIndexes(spec)
 	c.textKeys = spec.SK != "" && spec.PKType == types.ScalarAttributeTypeS && spec.SKType == types.ScalarAttributeTypeS
 	c.reserved = map[string]bool{
-		spec.PK: true, spec.SK: true, spec.Type: true, entity.Version: true,
+		spec.PK: true, spec.SK: true, spec.TypeAttribute: true, entity.Version: true,
 		c.shapes.attribute: true, c.shapes.from: true, c.shapes.at: true,
 	}
 	c.own = map[string]bool{
-		spec.PK: false, spec.SK: false, spec.Type: false, entity.Version: false,
+		spec.PK: false, spec.SK: false, spec.TypeAttribute: false, entity.Version: false,
 		c.shapes.attribute: true, c.shapes.from: true, c.shapes.at: true,
 	}
 	for name, gone := range c.shapes.touched {
@@ -128,7 +128,7 @@ func (c *core) setIndexes(spec schema.Table) {
 	}
 	c.indexAttributes = c.entity.indexAttributes(spec)
 	c.indexParts = slices.DeleteFunc(c.indexParts, func(name string) bool {
-		return name == spec.PK || name == spec.SK || name == spec.Type || slices.Contains(c.indexAttributes, name)
+		return name == spec.PK || name == spec.SK || name == spec.TypeAttribute || slices.Contains(c.indexAttributes, name)
 	})
 	c.crowded = c.entity.crowdedIndexes(spec, c.attributes, c.known)
 	c.setShown()

@@ -151,7 +151,7 @@ func (e *description) crowdedIndexes(spec schema.Table, fields []string, known b
 				of.pk = of.pk || i < len(partition)
 			case spec.SK:
 				of.sk = of.sk || i < len(partition)
-			case spec.Type:
+			case spec.TypeAttribute:
 			default:
 				of.fields = append(of.fields, a.Name)
 				holdsAll = holdsAll && (!known || slices.Contains(fields, a.Name)) && !slices.Contains(made, a.Name)
@@ -234,7 +234,7 @@ func (c *core) isMain(key keys.Key, attributes table.Item) bool {
 		p := item.PartsOf(attributes[name])
 		return p.Kind == 0 || p.Kind == item.S && (p.Text == "" || p.Text == stored)
 	}
-	return c.textKeys && of(c.schema.PK, string(key.PK)) && of(c.schema.SK, string(key.SK)) && of(c.schema.Type, c.entity.Type)
+	return c.textKeys && of(c.schema.PK, string(key.PK)) && of(c.schema.SK, string(key.SK)) && of(c.schema.TypeAttribute, c.entity.Type)
 }
 
 // forget removes from given what is stored so.
@@ -261,7 +261,7 @@ func (c *core) checkApart(v any, changes func(attribute string) bool) error {
 // written returns those of the attributes that T shows which the repository writes in the ith
 // item of v.
 func (c *core) written(i int, key keys.Key, v any) (table.Item, error) {
-	stored := table.Item{c.schema.Type: c.typeValue}
+	stored := table.Item{c.schema.TypeAttribute: c.typeValue}
 	if key == (keys.Key{}) {
 		return nil, nil // a copy that is left out
 	}
@@ -313,7 +313,7 @@ func (c *core) deciderOf(name string) string {
 	switch name {
 	case c.schema.PK, c.schema.SK:
 		return "Key"
-	case c.schema.Type:
+	case c.schema.TypeAttribute:
 		return "Type"
 	}
 	return "a function of Indexes"
@@ -321,7 +321,7 @@ func (c *core) deciderOf(name string) string {
 
 // setShown sets which attributes that the repository decides T can have.
 func (c *core) setShown() {
-	for _, name := range append([]string{c.schema.PK, c.schema.SK, c.schema.Type}, c.indexAttributes...) {
+	for _, name := range append([]string{c.schema.PK, c.schema.SK, c.schema.TypeAttribute}, c.indexAttributes...) {
 		if name != "" && (!c.known || slices.Contains(c.attributes, name)) {
 			c.shown = append(c.shown, name)
 		}

@@ -243,7 +243,7 @@ func TestWritesRefuseTwoDeciders(t *testing.T) {
 		"a map with another index key":           try(t, byName, docs, doc{"id": "1", "name": "a", "nameKey": "b"}, doc{"id": "1", "name": "a", "nameKey": "NAME#a"}),
 		"a map with another type":                try(t, byName, docs, doc{"id": "1", "name": "a", "entityType": "OTHER"}, doc{"id": "1", "name": "a", "entityType": "DOC"}),
 		"a map with another key":                 try(t, byName, docs, doc{"id": "1", "name": "a", "pk": "1"}, doc{"id": "1", "name": "a", "pk": string(personKey("1").PK)}),
-		"a map with an expiry that is no number": try(t, schema.Table{TTL: "ends", Indexes: byName.Indexes}, docs, doc{"id": "1", "name": "a", "ends": "soon"}, doc{"id": "1", "name": "a"}),
+		"a map with an expiry that is no number": try(t, schema.Table{TTLAttribute: "ends", Indexes: byName.Indexes}, docs, doc{"id": "1", "name": "a", "ends": "soon"}, doc{"id": "1", "name": "a"}),
 		"a field with another type":              try(t, schema.Table{}, of, shown{ID: "1", Kind: "OTHER"}, shown{ID: "1", Kind: "SHOWN"}),
 		"a field with another key":               try(t, schema.Table{}, of, shown{ID: "1", PK: "1"}, shown{ID: "1", PK: string(personKey("1").PK)}),
 		"attributes of its own, another key":     try(t, schema.Table{}, repo.Entity[ownMap]{Type: "OWN", Key: id}, own(map[string]string{"id": "1", "pk": "1"}), own(map[string]string{"id": "1"})),
@@ -286,7 +286,7 @@ func TestAMapIsWrittenAsItWasRead(t *testing.T) {
 		d["name"] = name
 		if i == 1 || i == 2 {
 			d["mail"] = name
-			expect.OK(t, r.Put(t.Context(), &d))
+			expect.OK(t, r.Save(t.Context(), &d))
 		} else {
 			expect.OK(t, tbl.Transact(t.Context(), r.UpdateOps(old, &d)...))
 		}
@@ -338,7 +338,7 @@ func TestUpgradesToAnEmptyKey(t *testing.T) {
 	e.Upgrades = []repo.Upgrade{repo.Default("state", "")}
 	r := newRepo(t, tbl, e)
 	v.Mail = "a@x"
-	expect.OK(t, r.Put(t.Context(), &v))
+	expect.OK(t, r.Save(t.Context(), &v))
 	expect.Equal(t, "refreshed", expect.Value(r.Refresh(t.Context(), complaintKey(v)))(t), false)
 }
 
@@ -381,7 +381,7 @@ func (d declarations) text() string { return d.pick("", "", "a", "b", "a#b", "x%
 
 // schema draws a schema whose keys are attributes that types have, or that nothing has.
 func (d declarations) schema(version string) schema.Table {
-	spec := schema.Table{Type: "kind", TTL: d.pick("", "ex")}
+	spec := schema.Table{TypeAttribute: "kind", TTLAttribute: d.pick("", "ex")}
 	name := func() string {
 		return d.pick("pk", "sk", "id", "a", "b", "n", "x", "at", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "rev", "kind")
 	}
@@ -565,7 +565,7 @@ func declare[T any](d declarations, version string, value func() T) {
 		if e.Version == "" {
 			expect.OK(t, r.Delete(t.Context(), e.Key(v)))
 			expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
-			if err := r.Put(t.Context(), &next); err != nil {
+			if err := r.Save(t.Context(), &next); err != nil {
 				check.refused(err, 0)
 				return
 			}
@@ -669,7 +669,7 @@ func (c declared[T]) stored(v T) {
 func (c declared[T]) differences(v, read T) string {
 	spec, own := c.tbl.Schema(), []string{c.e.Version}
 	want, got := c.plain(v), c.plain(read)
-	keysOfTable := map[string][]string{spec.PK: {}, spec.SK: {}, spec.Type: {"E"}}
+	keysOfTable := map[string][]string{spec.PK: {}, spec.SK: {}, spec.TypeAttribute: {"E"}}
 	for _, of := range append([]func(T) keys.Key{c.e.Key}, c.keysOfCopies()...) {
 		key := of(v)
 		keysOfTable[spec.PK] = append(keysOfTable[spec.PK], string(key.PK))
@@ -729,7 +729,7 @@ func (c declared[T]) once() {
 	spec := c.tbl.Schema()
 	seen := map[string]bool{}
 	for _, raw := range expect.Value(table.ScanPage[table.Item](c.t.Context(), c.tbl, table.Scan{Limit: 1000}))(c.t).Items {
-		if attribute(raw, spec.Type) != "E" {
+		if attribute(raw, spec.TypeAttribute) != "E" {
 			continue // a claim
 		}
 		for _, x := range spec.Indexes {

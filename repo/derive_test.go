@@ -69,7 +69,7 @@ func write(t *testing.T, by *repo.Repo[word], release, way int, id, text string)
 	case 1:
 		w := expect.Value(by.Consistent().Get(t.Context(), key))(t)
 		set(&w)
-		return by.Put(t.Context(), &w)
+		return by.Save(t.Context(), &w)
 	}
 	w := word{ID: id}
 	set(&w)

@@ -2,7 +2,7 @@
 //
 // An [Entity] describes how values of a Go type are stored: a type name, and
 // functions from a value to its keys. The Go type needs no methods. [New] makes
-// a [Repo] from the description, with Get, Query, Create, Put, Update and
+// a [Repo] from the description, with Get, Query, Create, Save, Update and
 // Delete for values of that type.
 //
 // An entity can have several items. A payment may have one item under its user,
@@ -15,7 +15,7 @@
 // attributes.
 //
 // With [Entity].Version, writes are guarded by a revision or a version.
-// [Repo.Update] and [Repo.Put] then write only the changes. They keep
+// [Repo.Update] and [Repo.Save] then write only the changes. They keep
 // everything that the Go type does not know: attributes, index keys and
 // expiries of another release. [Repo.Update] loses no concurrent update of a program
 // that writes the version. One that does not, as [table.Update] does not, is not noticed:
@@ -25,7 +25,7 @@
 // apply them, and the next write stores the result. [Repo.Refresh] brings one
 // entity to its present description, and package backfill does so for all.
 //
-// A method that stores a version in the value that it is given takes a pointer: Create, Put,
+// A method that stores a version in the value that it is given takes a pointer: Create, Save,
 // the forms of these, and the new value of UpdateOps. Every other method takes values.
 //
 // The same writes exist as ops, which are made of the values that are given and read nothing:

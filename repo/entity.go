@@ -104,7 +104,7 @@ type Entity[T any] struct {
 	// tell a re-created entity from the former one: a stale writer with the same version can
 	// overwrite or delete the new one, or remove the unique value of a copy. Use it only for
 	// entities whose ids are never used again. Two entities can have the same version too, so
-	// Update, Put and Delete read each copy that they change: a read more for each. UpdateOps and
+	// Update, Save and Delete read each copy that they change: a read more for each. UpdateOps and
 	// DeleteOps compare it with all attributes of their value, 140 at most. The field holds
 	// 2^53-1, as an int64 does.
 	//
@@ -283,7 +283,7 @@ func (e *description) versionProblems(p *problems, spec schema.Table) {
 		if len(e.FormerCopies) > 0 {
 			p.add("FormerCopies: need a Version")
 		}
-	case spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt():
+	case spec.PK, spec.SK, spec.TypeAttribute, spec.TTLAttribute, spec.Shape, spec.ShapeFrom(), spec.ShapeAt():
 		p.add("Version: attribute %q has another use in the schema", e.Version)
 	default:
 		if slices.Contains(e.indexAttributes(spec), e.Version) {
@@ -297,7 +297,7 @@ func (e *description) versionProblems(p *problems, spec schema.Table) {
 
 // attributesOf returns the attributes that have a use in a schema.
 func attributesOf(spec schema.Table) []string {
-	all := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
+	all := []string{spec.PK, spec.SK, spec.TypeAttribute, spec.TTLAttribute, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
 	for _, x := range spec.Indexes {
 		for _, a := range slices.Concat(x.Keys()) {
 			all = append(all, a.Name)
@@ -377,7 +377,7 @@ func (e *description) typeProblems(p *problems, spec schema.Table) {
 	if len(lost) > 0 || itself(unmarshaler) {
 		return
 	}
-	every := table.Item{spec.Type: &types.AttributeValueMemberS{Value: e.Type}}
+	every := table.Item{spec.TypeAttribute: &types.AttributeValueMemberS{Value: e.Type}}
 	if err := every.Decode(e.zero()); err != nil {
 		p.add("no item can be read as a %v: %v", e.typ, err)
 	}

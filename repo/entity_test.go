@@ -173,7 +173,7 @@ func TestValuesInInterfacesAreChecked(t *testing.T) {
 	expect.OK(t, r.Create(t.Context(), &d))
 	lost := doc{Revision: d.Revision, Any: map[string]any{"n": netip.IPv6Loopback()}}
 	for name, err := range map[string]error{
-		"Put":       r.Put(t.Context(), new(lost)),
+		"Save":      r.Save(t.Context(), new(lost)),
 		"Update":    expect.ErrOf(r.Update(t.Context(), docKey, func(d *doc) error { d.Any = lost.Any; return nil })),
 		"UpdateOps": tbl.Transact(t.Context(), r.UpdateOps(d, new(lost))...),
 	} {

@@ -34,7 +34,7 @@ func TestErrorsNameTheMethod(t *testing.T) {
 		before      int // requests that succeed first
 		call        func() error
 	}{
-		{"Put", "GetItem", 0, func() error { return r.Put(t.Context(), &p) }},
+		{"Save", "GetItem", 0, func() error { return r.Save(t.Context(), &p) }},
 		{"Delete", "GetItem", 0, func() error { return r.Delete(t.Context(), pageKey(p)) }},
 		{"DeleteAll", "Query", 0, func() error { return expect.ErrOf(r.DeleteAll(t.Context(), table.Query{PK: "SITE"}, nil)) }},
 		{"Update", "GetItem", 0, func() error { return expect.ErrOf(r.Update(t.Context(), pageKey(p), moved)) }},

@@ -152,7 +152,7 @@ func ExampleRepo_Update() {
 }
 
 // A stale value cannot overwrite a newer one.
-func ExampleRepo_Put() {
+func ExampleRepo_Save() {
 	ctx := context.Background()
 	s := openShop(ctx)
 	defer s.engine.Close()
@@ -163,10 +163,10 @@ func ExampleRepo_Put() {
 	}
 	theirs := mine
 	theirs.Status = "cancelled"
-	fmt.Println(s.orders.Put(ctx, new(theirs)))
+	fmt.Println(s.orders.Save(ctx, new(theirs)))
 
 	mine.Status = "paid"
-	fmt.Println(errors.Is(s.orders.Put(ctx, new(mine)), table.ErrStale))
+	fmt.Println(errors.Is(s.orders.Save(ctx, new(mine)), table.ErrStale))
 	// Output:
 	// <nil>
 	// true
@@ -178,7 +178,7 @@ func ExampleRepo_TransactPut() {
 	s := openShop(ctx)
 	defer s.engine.Close()
 
-	read, err := s.orders.GetMany(ctx, []keys.Key{orderKey("o-1"), orderKey("o-2")})
+	read, err := s.orders.BatchGet(ctx, []keys.Key{orderKey("o-1"), orderKey("o-2")})
 	if err != nil {
 		log.Fatal(err)
 	}

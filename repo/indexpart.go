@@ -20,7 +20,7 @@ func several(x schema.Index) bool { return len(x.PKs) > 0 }
 // has all items of the entity if T, or every item, has all of its key attributes.
 func (e *description) partProblems(p *problems, spec schema.Table, fields []string) {
 	tableKey := func(a schema.Attribute) bool { return a.Name == spec.PK || a.Name == spec.SK }
-	inAll := func(a schema.Attribute) bool { return tableKey(a) || a.Name == spec.Type }
+	inAll := func(a schema.Attribute) bool { return tableKey(a) || a.Name == spec.TypeAttribute }
 	lacks := func(a schema.Attribute) bool { return !slices.Contains(fields, a.Name) }
 	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
@@ -56,12 +56,12 @@ func (e *description) declares(index string) bool {
 // an expiry that is not a number. AWS: "Using time to live (TTL) in DynamoDB", Amazon
 // DynamoDB Developer Guide.
 func (e *description) ttlProblems(p *problems, spec schema.Table) {
-	switch f, kind := item.FieldKind(e.typ, spec.TTL); {
+	switch f, kind := item.FieldKind(e.typ, spec.TTLAttribute); {
 	case kind == 0 || kind == item.N:
 	case kind == item.S && isTime(f):
-		p.add("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTL, f)
+		p.add("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTLAttribute, f)
 	default:
-		p.add("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTL, f)
+		p.add("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTLAttribute, f)
 	}
 }
 

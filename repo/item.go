@@ -48,11 +48,11 @@ func (c *core) checkShape(attributes table.Item) error {
 // checkExpiry returns why the expiry among attributes of T would never come. One that is stored
 // already, by another program, does not keep an entity from being moved.
 func (c *core) checkExpiry(attributes table.Item) error {
-	expiry := attributes[c.schema.TTL] // of a type that New did not see, as in a map
+	expiry := attributes[c.schema.TTLAttribute] // of a type that New did not see, as in a map
 	if kind := item.PartsOf(expiry).Kind; kind != 0 && kind != item.N && kind != item.NULL {
-		return fmt.Errorf("%w: attribute %q is the expiry, a number of seconds since 1970, and not of type %v", table.ErrInvalid, c.schema.TTL, kind)
+		return fmt.Errorf("%w: attribute %q is the expiry, a number of seconds since 1970, and not of type %v", table.ErrInvalid, c.schema.TTLAttribute, kind)
 	}
-	if err := item.CheckExpiry(c.schema.TTL, attributes[c.schema.TTL]); err != nil {
+	if err := item.CheckExpiry(c.schema.TTLAttribute, attributes[c.schema.TTLAttribute]); err != nil {
 		return fmt.Errorf("%w: %w", table.ErrInvalid, err)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 	if err := cmp.Or(c.indexKeys(attributes, i, key, v), c.setKey(attributes, key)); err != nil {
 		return item.Made{Err: err}
 	}
-	attributes[c.schema.Type] = c.typeValue
+	attributes[c.schema.TypeAttribute] = c.typeValue
 	if c.shapes.of(attributes) < c.shapes.current {
 		c.shapes.setShape(attributes)
 	}

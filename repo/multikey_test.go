@@ -101,7 +101,7 @@ func TestMultiKeyEntity(t *testing.T) {
 	expect.Equal(t, "open tickets", ids("open"), "32")
 
 	for what, write := range map[string]func(*ticket) error{
-		"Put":    func(v *ticket) error { return tickets.Put(t.Context(), v) },
+		"Save":   func(v *ticket) error { return tickets.Save(t.Context(), v) },
 		"Create": func(v *ticket) error { return tickets.Create(t.Context(), v) },
 	} {
 		v := ticket{ID: what, Tenant: "acme", Status: &none, Digest: []byte{}}
@@ -111,9 +111,9 @@ func TestMultiKeyEntity(t *testing.T) {
 			t.Errorf("%s stored %v", what, item)
 		}
 		v.Status = &closed
-		expect.OK(t, tickets.Put(t.Context(), &v))
+		expect.OK(t, tickets.Save(t.Context(), &v))
 	}
-	expect.Equal(t, "closed tickets", len(ids("closed")), 1+len("PutCreate"))
+	expect.Equal(t, "closed tickets", len(ids("closed")), 1+len("SaveCreate"))
 }
 
 // An item whose key attributes are all empty is stored without them.

@@ -51,7 +51,7 @@ func (c *core) checkName(name string) error {
 // stores reports whether items of the entity can have an attribute.
 func (c *core) stores(name string) bool {
 	_, field := slices.BinarySearch(c.attributes, name)
-	return field || c.reserved[name] || name == c.schema.TTL
+	return field || c.reserved[name] || name == c.schema.TTLAttribute
 }
 
 func (c *core) unknown(name string) error {

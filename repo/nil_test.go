@@ -45,7 +45,7 @@ func TestANilOfAMarshalerIsRefused(t *testing.T) {
 		with := func() *oddJob { return &oddJob{ID: "1", Rev: stored.Rev, State: s} }
 		for call, err := range map[string]error{
 			"Create":      odd.Create(t.Context(), with()),
-			"Put":         odd.Put(t.Context(), with()),
+			"Save":        odd.Save(t.Context(), with()),
 			"TransactPut": odd.TransactPut(t.Context(), with()),
 			"UpdateOps":   tbl.Transact(t.Context(), odd.UpdateOps(was, with())...),
 			"Update": expect.ErrOf(odd.Update(t.Context(), key, func(j *oddJob) error {

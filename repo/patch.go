@@ -293,7 +293,7 @@ func (c *core) checkPatched(name string) error {
 	switch _, field := slices.BinarySearch(c.attributes, name); {
 	case name != "" && c.reserved[name]:
 		return fmt.Errorf("attribute %q is written by the repository", name)
-	case name != "" && name == c.schema.TTL:
+	case name != "" && name == c.schema.TTLAttribute:
 		return fmt.Errorf("attribute %q is the expiry: use Update", name)
 	case !field:
 		return c.unknown(name)

@@ -105,7 +105,7 @@ func TestPatch(t *testing.T) {
 			want.ID += " updated"
 			expect.OK(t, errors.Join(issues.Create(t.Context(), &v), issues.Create(t.Context(), &want)))
 			tt.same(&want)
-			expect.OK(t, issues.Put(t.Context(), &want))
+			expect.OK(t, issues.Save(t.Context(), &want))
 
 			before, sent := v.Rev, len(faults.Requests())
 			tt.patch.IfRevision = v.Rev
@@ -141,7 +141,7 @@ func TestPatch(t *testing.T) {
 func TestPatchIsChecked(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{TTL: "expiresAt"}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{TTLAttribute: "expiresAt"}, nil)
 	e := issueEntity
 	e.Upgrades = []repo.Upgrade{repo.Default("weight", 1)}
 	e.FormerCopies = []func(issue) keys.Key{func(i issue) keys.Key {
@@ -226,7 +226,7 @@ func TestPatchNeedsAPlainEntity(t *testing.T) {
 // A patch says which of its conditions has failed, alone and in a transaction.
 func TestPatchSaysWhatFailed(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema.Table{TTL: "expiresAt"}, &table.Options{Now: func() time.Time { return time.Unix(1<<31, 0) }})
+	tbl := tabletest.New(t, schema.Table{TTLAttribute: "expiresAt"}, &table.Options{Now: func() time.Time { return time.Unix(1<<31, 0) }})
 	issues := newRepo(t, tbl, issueEntity)
 	v := openIssue
 	expect.OK(t, issues.Create(t.Context(), &v))

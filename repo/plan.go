@@ -233,7 +233,7 @@ func (p *planner) saveMain(d diff) error {
 
 // moves returns the error of ops that would move an item.
 func (p *planner) moves(name string) error {
-	return fmt.Errorf("%w: the key of %s changes; Update and Put move keys", errInvalidEntity, name)
+	return fmt.Errorf("%w: the key of %s changes; Update and Save move keys", errInvalidEntity, name)
 }
 
 // patch plans a change of the ith item, as a whole if it is too long for an update. Then raw
@@ -246,7 +246,7 @@ func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 	switch {
 	case !s.diff.tooLong() || raw != nil:
 	case p.unread != nil:
-		return fmt.Errorf("%w: a %v has too many attributes for an update; use Update or Put", errInvalidEntity, p.entity.typ)
+		return fmt.Errorf("%w: a %v has too many attributes for an update; use Update or Save", errInvalidEntity, p.entity.typ)
 	default:
 		p.need = append(p.need, s.key)
 		return nil

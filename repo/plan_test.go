@@ -639,7 +639,7 @@ func TestOutcome(t *testing.T) {
 		return c.whole(2, v.byMail(), &v, fields, stamp{revision: "r"}).Item
 	}
 	failed := func(step int, err error, stored table.Item) *table.Error {
-		return &table.Error{Position: step + 1, Key: a.byMail(), Stored: stored, Err: err}
+		return &table.Error{OpNumber: step + 1, Key: a.byMail(), Stored: stored, Err: err}
 	}
 	const main, copied, other = 0, 1, 2
 	for name, tt := range map[string]struct {

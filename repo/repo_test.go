@@ -26,8 +26,8 @@ import (
 // user and under their id.
 
 var spec = schema.Table{
-	Name: "AppCore",
-	TTL:  "expiresAt",
+	Name:         "AppCore",
+	TTLAttribute: "expiresAt",
 	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: "GSI2", PK: "GSI2PK"},
@@ -271,8 +271,8 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 		"Create of nil":                    {txs.Create(t.Context(), nil), table.ErrInvalid},
 		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalid},
 		"TransactPut of one nil":           {txs.TransactPut(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
-		"Put of nil":                       {txs.Put(t.Context(), nil), table.ErrInvalid},
-		"Put of nil without versions":      {plain.Put(t.Context(), nil), table.ErrInvalid},
+		"Save of nil":                      {txs.Save(t.Context(), nil), table.ErrInvalid},
+		"Save of nil without versions":     {plain.Save(t.Context(), nil), table.ErrInvalid},
 		"CreateOps of nil":                 {run(txs.CreateOps(nil)), table.ErrInvalid},
 		"PutOps of nil":                    {run(txs.PutOps(nil)), table.ErrInvalid},
 		"PutOps with versions":             {run(txs.PutOps(new(newTx(0)))), table.ErrInvalid},

@@ -103,7 +103,7 @@ func (c *core) guarding(s step) []string {
 	for name := range s.as {
 		names[name] = true
 	}
-	for _, name := range []string{c.schema.PK, c.schema.SK, c.schema.Type, c.entity.Version} {
+	for _, name := range []string{c.schema.PK, c.schema.SK, c.schema.TypeAttribute, c.entity.Version} {
 		delete(names, name)
 	}
 	return slices.Sorted(maps.Keys(names))
@@ -163,7 +163,7 @@ func (c *core) judge(failed []*table.Error, from int, s *snapshot, p *plan) outc
 	worst, taken := final, false
 	owner := planner{core: c, old: s, was: s.main, plan: *p}
 	for _, f := range failed {
-		i := f.Position - 1 - from
+		i := f.OpNumber - 1 - from
 		switch {
 		//mutants:guard a permanent refusal in a transaction is no conflict | TestAPermanentRefusalIsNoConflict
 		case !mayHold(f):

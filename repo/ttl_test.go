@@ -131,7 +131,7 @@ func TestExpiriesInMilliseconds(t *testing.T) {
 		Revision string `dynamodbav:"revision"`
 	}
 	const last, late = 253402300799, 1700000000000
-	tbl := tabletest.New(t, schema.Table{TTL: "expiresAt"}, nil)
+	tbl := tabletest.New(t, schema.Table{TTLAttribute: "expiresAt"}, nil)
 	key := func(s session) keys.Key { return keys.Key{PK: "SESSION", SK: keys.SK(s.ID + s.At)} }
 	r := newRepo(t, tbl, repo.Entity[session]{Type: "SESSION", Version: "revision", Key: key})
 	plain := newRepo(t, tbl, repo.Entity[session]{Type: "SESSION", Key: key})
@@ -140,13 +140,13 @@ func TestExpiriesInMilliseconds(t *testing.T) {
 	ms := s
 	ms.Until = late
 	for name, err := range map[string]error{
-		"Create":              r.Create(t.Context(), &session{ID: "b", Until: late}),
-		"Put":                 r.Put(t.Context(), new(ms)),
-		"Put without version": plain.Put(t.Context(), new(ms)),
-		"PutOps":              tbl.Transact(t.Context(), plain.PutOps(new(ms))...),
-		"UpdateOps":           tbl.Transact(t.Context(), r.UpdateOps(s, new(ms))...),
-		"Update":              expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until = late; return nil })),
-		"Update that moves":   expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until, s.At = late, "x"; return nil })),
+		"Create":               r.Create(t.Context(), &session{ID: "b", Until: late}),
+		"Save":                 r.Save(t.Context(), new(ms)),
+		"Save without version": plain.Save(t.Context(), new(ms)),
+		"PutOps":               tbl.Transact(t.Context(), plain.PutOps(new(ms))...),
+		"UpdateOps":            tbl.Transact(t.Context(), r.UpdateOps(s, new(ms))...),
+		"Update":               expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until = late; return nil })),
+		"Update that moves":    expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until, s.At = late, "x"; return nil })),
 	} {
 		if !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

@@ -83,14 +83,14 @@ func (p *planner) withoutReads() (err error) {
 	}
 	//mutants:guard a claim of an entity whose expiry is not known is not made without one | TestOpsExpectWhatTheValueDoesNotShow
 	if claims && p.hidesExpiry() {
-		p.steps[0].like = new(item.Name(p.schema.TTL).AttributeNotExists())
+		p.steps[0].like = new(item.Name(p.schema.TTLAttribute).AttributeNotExists())
 	}
 	return nil
 }
 
 // hidesExpiry reports whether an item can have an expiry that T does not show.
 func (c *core) hidesExpiry() bool {
-	return c.schema.TTL != "" && !slices.Contains(c.attributes, c.schema.TTL) && c.entity.typ.Kind() != reflect.Map
+	return c.schema.TTLAttribute != "" && !slices.Contains(c.attributes, c.schema.TTLAttribute) && c.entity.typ.Kind() != reflect.Map
 }
 
 // all returns the changes that store v in an item that was not read: all that v has, without
@@ -106,7 +106,7 @@ func (p *planner) all() (d diff, given table.Item, err error) {
 		stay = slices.Concat(stay, p.indexKeyNames) // those of other releases are the item's own
 	}
 	d = diff{set: make(table.Item, len(given)+4)}
-	d.set[p.schema.Type] = p.typeValue // perhaps the partition of a vector
+	d.set[p.schema.TypeAttribute] = p.typeValue // perhaps the partition of a vector
 	for name, value := range given {
 		keep := slices.Contains(stay, name) && item.Equal(was[name], value)
 		if !p.reserved[name] && !keep {

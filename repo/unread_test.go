@@ -147,7 +147,7 @@ func TestOpsExpectWhatTheValueDoesNotShow(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			tbl := tabletest.New(t, schema.Table{TTL: "expiresAt"}, nil)
+			tbl := tabletest.New(t, schema.Table{TTLAttribute: "expiresAt"}, nil)
 			r := newRepo(t, tbl, repo.Entity[unshown]{
 				Type: "PERSON", Version: "revision", Key: func(u unshown) keys.Key { return personKey(u.ID) },
 				FormerCopies: []func(unshown) keys.Key{former},
@@ -354,7 +354,7 @@ func TestUpdateOpsOfAMapLeaveWhatIsUnchanged(t *testing.T) {
 	expect.Equal(t, "gone", stored["gone"], nil)
 }
 
-// TransactPut stores values as Put does: what has not changed is not written, and checked.
+// TransactPut stores values as Save does: what has not changed is not written, and checked.
 func TestTransactPutOfWhatHasNotChanged(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults

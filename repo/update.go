@@ -166,7 +166,7 @@ func staleOver(err error, own int) map[keys.Key]table.Item {
 	met := map[keys.Key]table.Item{}
 	for _, f := range tx.Failed {
 		switch {
-		case f.Position <= own:
+		case f.OpNumber <= own:
 			return nil
 		case errors.Is(f, table.ErrStale):
 			met[f.Key] = f.Stored

@@ -30,7 +30,7 @@ type Upgrade struct {
 	// use these attributes, since stored items may not have them yet, and an index
 	// that does not project all attributes cannot be read. T has a field for each
 	// attribute that the upgrades have written last, and none for removed ones. Writes
-	// cannot have [schema.Table].TTL: conditions and counts know the stored expiry only.
+	// cannot have [schema.Table].TTLAttribute: conditions and counts know the stored expiry only.
 	Writes, Removes []string
 	// Compatible means that a program of the former shape may read and write items
 	// of the new one: attributes that it does not know stay as they are. A program
@@ -333,14 +333,14 @@ func (e *description) upgradeProblems(p *problems, spec schema.Table, attributes
 	if (len(e.Upgrades) > 0 || e.OldestShape > 0) && e.Version == "" {
 		p.add("Upgrades: need a Version, or an old program could overwrite what a new one has written")
 	}
-	reserved := []string{spec.PK, spec.SK, spec.Type, e.Version, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
+	reserved := []string{spec.PK, spec.SK, spec.TypeAttribute, e.Version, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
 	reserved = append(reserved, e.indexAttributes(spec)...)
 	for i, u := range e.Upgrades {
 		if u.Change == nil && len(u.Writes)+len(u.Removes) > 0 {
 			p.add("Upgrades[%d]: lists attributes and has no Change", i)
 		}
-		if spec.TTL != "" && slices.Contains(u.Writes, spec.TTL) {
-			p.add("Upgrades[%d]: attribute %q is the expiry, and conditions and counts know the stored one only; write it with Update", i, spec.TTL)
+		if spec.TTLAttribute != "" && slices.Contains(u.Writes, spec.TTLAttribute) {
+			p.add("Upgrades[%d]: attribute %q is the expiry, and conditions and counts know the stored one only; write it with Update", i, spec.TTLAttribute)
 		}
 		for _, name := range slices.Concat(u.Writes, u.Removes) {
 			switch {

@@ -106,7 +106,7 @@ func TestRepositoryOfAProjection(t *testing.T) {
 	expect.OK(t, docs.Create(t.Context(), &d))
 	expect.Equal(t, "read", expect.Value(docs.Get(t.Context(), docKey))(t), d)
 	d.Pages = 0
-	expect.OK(t, docs.Put(t.Context(), &d))
+	expect.OK(t, docs.Save(t.Context(), &d))
 	expect.Equal(t, "written", expect.Value(docs.Get(t.Context(), docKey))(t), d)
 }
 
@@ -118,7 +118,7 @@ func TestUpgradesDoNotWriteTheExpiry(t *testing.T) {
 		Until     string
 		ExpiresAt int64 `dynamodbav:"expiresAt"`
 	}
-	tbl := tabletest.New(t, schema.Table{TTL: "expiresAt"}, nil)
+	tbl := tabletest.New(t, schema.Table{TTLAttribute: "expiresAt"}, nil)
 	for name, refused := range map[string]struct {
 		upgrade repo.Upgrade
 		want    bool
@@ -168,7 +168,7 @@ func TestUpgradesFromTheOldestShape(t *testing.T) {
 	}
 }
 
-// A write by UpdateOps and by Put of a shape that admits no other takes back that older
+// A write by UpdateOps and by Save of a shape that admits no other takes back that older
 // programs were admitted.
 func TestWritesOfAnIncompatibleShapeAdmitNoOlder(t *testing.T) {
 	t.Parallel()
@@ -176,7 +176,7 @@ func TestWritesOfAnIncompatibleShapeAdmitNoOlder(t *testing.T) {
 		"UpdateOps": func(tbl *table.Table, docs *repo.Repo[Doc], d *Doc) error {
 			return tbl.Transact(t.Context(), docs.UpdateOps(*d, d)...)
 		},
-		"Put": func(_ *table.Table, docs *repo.Repo[Doc], d *Doc) error { return docs.Put(t.Context(), d) },
+		"Save": func(_ *table.Table, docs *repo.Repo[Doc], d *Doc) error { return docs.Save(t.Context(), d) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

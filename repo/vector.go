@@ -44,7 +44,7 @@ func (e *description) vectorProblems(p *problems, spec schema.Table, fields []st
 			p.add("Copies: a %v has the vector of index %q, or can have it, and a copy would be without; let a Claim make a value unique, and name stored copies in FormerCopies",
 				e.typ, x.Name)
 		}
-		for _, name := range []string{spec.Type, spec.TTL} {
+		for _, name := range []string{spec.TypeAttribute, spec.TTLAttribute} {
 			if name != "" && !x.Holds(spec, name) {
 				p.add("vector index %q: does not hold attribute %q, by which a search tells what it finds", x.Name, name)
 			}
@@ -57,7 +57,7 @@ func (e *description) vectorProblems(p *problems, spec schema.Table, fields []st
 		}
 		for _, a := range append([]schema.Attribute{x.Partition}, x.Filters...) {
 			switch {
-			case a.Name == "", a.Name == spec.PK, a.Name == spec.SK, a.Name == spec.Type, slices.Contains(e.mainIndexAttributes(spec), a.Name):
+			case a.Name == "", a.Name == spec.PK, a.Name == spec.SK, a.Name == spec.TypeAttribute, slices.Contains(e.mainIndexAttributes(spec), a.Name):
 			case slices.Contains(fields, a.Name):
 				if problem := checkPart(e.typ, a); problem != "" {
 					p.add("vector index %q: attribute %q: %s", x.Name, a.Name, problem)
@@ -233,7 +233,7 @@ func (c *core) asked(s table.Search) (asked []askedValue, err error) {
 		return nil, fmt.Errorf("%w: Project: a repository reads whole entities; search its View by package table for less", table.ErrInvalid)
 	}
 	//mutants:guard a search drops what has another type by then | TestSearchComparesWithWhatItReads | c.entity.Type}} => c.entity.Type}}[:0]
-	asked = []askedValue{{schema.Attribute{Name: c.schema.Type, Type: types.ScalarAttributeTypeS}, c.entity.Type}}
+	asked = []askedValue{{schema.Attribute{Name: c.schema.TypeAttribute, Type: types.ScalarAttributeTypeS}, c.entity.Type}}
 	if x.Partition.Name != "" {
 		if err := c.checkName(x.Partition.Name); err != nil {
 			return nil, fmt.Errorf("%w: Partition: %w", table.ErrInvalid, err)

@@ -50,7 +50,7 @@ func similar(change ...func(*schema.VectorIndex)) schema.Table {
 	for _, c := range change {
 		c(&x)
 	}
-	return schema.Table{TTL: "expiresAt", Vectors: []schema.VectorIndex{x}}
+	return schema.Table{TTLAttribute: "expiresAt", Vectors: []schema.VectorIndex{x}}
 }
 
 func productEntity() repo.Entity[product] {
@@ -97,7 +97,7 @@ func tenant(name string) types.AttributeValue { return &types.AttributeValueMemb
 // newWays and changes are all writes of a value: a new one, and a changed one that was old.
 func newWays(tbl *table.Table, r *repo.Repo[product]) map[string]func(context.Context, *product) error {
 	return map[string]func(context.Context, *product) error{
-		"Create": r.Create, "Put": r.Put,
+		"Create": r.Create, "Save": r.Save,
 		"TransactPut": func(ctx context.Context, v *product) error { return r.TransactPut(ctx, v) },
 		"CreateOps":   func(_ context.Context, v *product) error { return inTransaction(tbl, r.CreateOps(v)) },
 	}
@@ -105,7 +105,7 @@ func newWays(tbl *table.Table, r *repo.Repo[product]) map[string]func(context.Co
 
 func changes(tbl *table.Table, r *repo.Repo[product]) map[string]func(ctx context.Context, old product, v *product) error {
 	return map[string]func(context.Context, product, *product) error{
-		"Put":         func(ctx context.Context, _ product, v *product) error { return r.Put(ctx, v) },
+		"Save":        func(ctx context.Context, _ product, v *product) error { return r.Save(ctx, v) },
 		"TransactPut": func(ctx context.Context, _ product, v *product) error { return r.TransactPut(ctx, v) },
 		"UpdateOps":   func(_ context.Context, old product, v *product) error { return inTransaction(tbl, r.UpdateOps(old, v)) },
 		"Update": func(ctx context.Context, old product, v *product) error {
@@ -532,7 +532,7 @@ func TestSearchesOfEntities(t *testing.T) {
 	matches, _, err := titled.Search(ctx, near("acme"))
 	expect.OK(t, err)
 	expect.Equal(t, "upgraded", matches[0].Item.Title, "1")
-	expect.OK(t, titled.Put(ctx, &matches[0].Item))
+	expect.OK(t, titled.Save(ctx, &matches[0].Item))
 	search := func(r *repo.Repo[product], s table.Search) error {
 		_, _, err := r.Search(ctx, s)
 		return err
@@ -613,7 +613,7 @@ func TestOtherEntitiesOfATableWithVectors(t *testing.T) {
 	v := shared{ID: "1", Title: "one"}
 	for _, tenant := range []string{"", "acme", ""} {
 		v.Tenant = tenant
-		expect.OK(t, r.Put(t.Context(), &v))
+		expect.OK(t, r.Save(t.Context(), &v))
 		expect.Equal(t, "stored", expect.Value(r.Get(t.Context(), product{ID: "1"}.key()))(t), v)
 	}
 	expect.OK(t, r.Delete(t.Context(), product{ID: "1"}.key()))

@@ -38,7 +38,7 @@ const (
 func (c *core) next(s stamp) stamp {
 	switch c.counter {
 	case revised:
-		//mutants:guard a revision is drawn for each write | TestRepo/revision/Put,_Put ./suites/schedules | rand.Text() => rand.Text()[:0] + "same"
+		//mutants:guard a revision is drawn for each write | TestRepo/revision/Save,_Save ./suites/schedules | rand.Text() => rand.Text()[:0] + "same"
 		return stamp{revision: rand.Text()}
 	case versioned:
 		return stamp{version: s.version + 1}

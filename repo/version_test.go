@@ -68,7 +68,7 @@ func TestVersionsThatBeganAtRandom(t *testing.T) {
 		"Update": func(p person) error {
 			return expect.ErrOf(r.Update(t.Context(), personKey(p.ID), func(p *person) error { p.Name = "new"; return nil }))
 		},
-		"Put":       func(p person) error { p.Name = "new"; return r.Put(t.Context(), &p) },
+		"Save":      func(p person) error { p.Name = "new"; return r.Save(t.Context(), &p) },
 		"UpdateOps": func(p person) error { v := p; v.Name = "new"; return tbl.Transact(t.Context(), r.UpdateOps(p, &v)...) },
 		"DeleteOps": func(p person) error { return tbl.Transact(t.Context(), r.DeleteOps(p)...) },
 		"Delete":    func(p person) error { return r.Delete(t.Context(), emailKey(p.Email)) },
@@ -142,7 +142,7 @@ func refusesWrites[V int64 | uint64](t *testing.T, name string, tbl *table.Table
 	change := func(v *serial[V]) error { v.N++; return nil }
 	writes := map[string]error{
 		"Update":       expect.ErrOf(r.Update(t.Context(), docKey, change)),
-		"Put":          r.Put(t.Context(), &serial[V]{Version: 7}),
+		"Save":         r.Save(t.Context(), &serial[V]{Version: 7}),
 		"Delete":       r.Delete(t.Context(), docKey),
 		"Upsert":       expect.ErrOf(r.Upsert(t.Context(), serial[V]{}, repo.Patch{Add: map[string]any{"n": 1}})),
 		"Refresh":      expect.ErrOf(r.Refresh(t.Context(), docKey)),
@@ -152,7 +152,7 @@ func refusesWrites[V int64 | uint64](t *testing.T, name string, tbl *table.Table
 	if v, err := r.Get(t.Context(), docKey); err == nil { // the field holds it
 		old := v
 		v.N++
-		writes["Put of what was read"] = r.Put(t.Context(), &v)
+		writes["Save of what was read"] = r.Save(t.Context(), &v)
 		writes["TransactPut"] = r.TransactPut(t.Context(), &v)
 		writes["DeleteOps"] = tbl.Transact(t.Context(), r.DeleteOps(old)...)
 		writes["UpdateOps"] = tbl.Transact(t.Context(), r.UpdateOps(old, &v)...)
@@ -215,10 +215,10 @@ func TestFailedWritesLeaveTheValue(t *testing.T) {
 	for name, write := range map[string]func(*boxed) error{
 		"Create":      func(b *boxed) error { return boxes.Create(t.Context(), b) },
 		"TransactPut": func(b *boxed) error { return boxes.TransactPut(t.Context(), b) },
-		"Put":         func(b *boxed) error { return boxes.Put(t.Context(), b) },
+		"Save":        func(b *boxed) error { return boxes.Save(t.Context(), b) },
 	} {
 		b := boxed{&box{text: "first"}, "seal"}
-		for range 2 { // Put and TransactPut create, then change
+		for range 2 { // Save and TransactPut create, then change
 			before := *b.box
 			refuse(tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "not allowed"))
 			if write(&b) == nil {
@@ -230,7 +230,7 @@ func TestFailedWritesLeaveTheValue(t *testing.T) {
 			expect.Equal(t, name+" keeps the seal", b.seal, "seal")
 			expect.Equal(t, name+" sets a revision", b.revision != before.revision, true)
 			b.text = "second"
-			if name != "Put" && name != "TransactPut" {
+			if name != "Save" && name != "TransactPut" {
 				expect.OK(t, boxes.Delete(t.Context(), docKey))
 			}
 		}

@@ -143,7 +143,7 @@ func ways[T any](r *repo.Repo[T], s source) map[string]way[T] {
 func wholeWays[T any](r *repo.Repo[T], s source) map[string]way[T] {
 	return map[string]way[T]{
 		"Repo.Get":        {view, func(ctx context.Context) (T, error) { return r.Get(ctx, s.key) }},
-		"Repo.GetMany":    {view, func(ctx context.Context) (T, error) { return under(r.GetMany(ctx, []keys.Key{s.key})) }},
+		"Repo.BatchGet":   {view, func(ctx context.Context) (T, error) { return under(r.BatchGet(ctx, []keys.Key{s.key})) }},
 		"Repo.Consistent": {view, func(ctx context.Context) (T, error) { return r.Consistent().Get(ctx, s.key) }},
 		"Repo.Update": {view, func(ctx context.Context) (T, error) {
 			return r.Update(ctx, s.key, func(*T) error { return nil })
@@ -304,7 +304,7 @@ func TestAllOfAProjection(t *testing.T) {
 		var want []id
 		for i := range 3 {
 			want = append(want, id{ID: fmt.Sprint(i)})
-			expect.OK(t, pages.Put(t.Context(), &page{ID: fmt.Sprint(i), Tag: "new"}))
+			expect.OK(t, pages.Save(t.Context(), &page{ID: fmt.Sprint(i), Tag: "new"}))
 		}
 		q := table.Query{PK: "SITE"}
 		expect.Equal(t, "ids", expect.Value(table.Collect(table.All[id](t.Context(), pages.View().Project("id"), q)))(t), want)
@@ -374,7 +374,7 @@ func waysToWrite[T any](tbl *table.Table, r *repo.Repo[T]) map[string]func(conte
 	return map[string]func(context.Context, *T) error{
 		"Create":      r.Create,
 		"CreateOps":   func(ctx context.Context, v *T) error { return tbl.Transact(ctx, r.CreateOps(v)...) },
-		"Put":         r.Put,
+		"Save":        r.Save,
 		"TransactPut": func(ctx context.Context, v *T) error { return r.TransactPut(ctx, v) },
 		"PutOps":      func(ctx context.Context, v *T) error { return tbl.Transact(ctx, r.PutOps(v)...) },
 		"UpdateOps": func(ctx context.Context, v *T) error {

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
@@ -31,12 +35,13 @@ func (c *core) create(ctx context.Context, v any) error {
 	return err
 }
 
-// Put stores v, a new value or a changed one of the stored entity, and sets its version or
+// Save stores v, a new value or a changed one of the stored entity, and sets its version or
 // revision. It reads the stored entity and writes what differs, in all items: attributes that T
 // does not have stay, and copies move. The stored version must be the one that v was read with,
 // and a new entity has none. The key of the entity itself cannot change: [Repo.Update] can.
 //
-// Without a Version, Put replaces the whole item.
+// Without a Version, Save reads nothing: it sets what T has, and keeps the rest of a stored item.
+// The last write wins. [Repo.PutOps] replaces an item as a whole.
 //
 // Errors:
 //   - [table.ErrStale]: the stored version is another one, or nothing is stored under v's key.
@@ -45,17 +50,60 @@ func (c *core) create(ctx context.Context, v any) error {
 //
 // A lost response, and a change by a program that does not write the version, are as in
 // [Repo.Update].
-func (r *Repo[T]) Put(ctx context.Context, v *T) error {
+func (r *Repo[T]) Save(ctx context.Context, v *T) error {
 	switch {
 	case v == nil:
-		return r.core.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
+		return r.core.fail("Save", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
 	case r.core.counter == unversioned:
-		return r.core.table.Do(ctx, r.core.putOps(v)[0].IfType(r.core.entity.Type).Guarded(item.Guard{ByShape: true}))
+		return r.core.set(ctx, v)
 	}
-	return r.core.putAll(ctx, "Put", []any{v})
+	return r.core.putAll(ctx, "Save", []any{v})
 }
 
-// TransactPut stores several values as [Repo.Put] does, all or none, in one transaction, which
+// set stores v, which has no version, and reads nothing. An expired item is replaced: what T
+// does not have expires with it.
+func (c *core) set(ctx context.Context, v any) error {
+	key := c.entity.Key(v)
+	for attempt := 1; ; attempt++ {
+		op, err := c.setOp(v, key)
+		if err != nil {
+			return c.fail("Save", key, err)
+		}
+		err = c.table.Do(ctx, op)
+		if c.schema.TTLAttribute == "" || !errors.Is(err, table.ErrConditionFailed) {
+			return err
+		}
+		//mutants:guard Save of an entity without a version replaces what has expired | TestSaveWithoutVersion
+		if err = c.send(ctx, c.createOps(v, c.entity.zero())); !errors.Is(err, table.ErrExists) || attempt == maxPatches {
+			return err
+		}
+	}
+}
+
+// setOp returns the op that sets what T has in an item that has not expired, or makes it.
+func (c *core) setOp(v any, key keys.Key) (op table.Op, err error) {
+	set, err := c.encodeToStore(v)
+	if err == nil {
+		err = c.checkValue(v, nil, key, set, func(name string) bool { return set[name] != nil })
+	}
+	made := c.made(0, key, v, set, stamp{}, err)
+	if made.Err != nil {
+		return op, made.Err
+	}
+	set = maps.Clone(made.Item)
+	remove := slices.DeleteFunc(slices.Concat(c.attributes, c.indexAttributes), func(name string) bool { return set[name] != nil })
+	slices.Sort(remove)
+	remove = slices.Compact(remove)
+	delete(set, c.schema.PK)
+	delete(set, c.schema.SK)
+	op = table.Patch(key, set, remove...).IfType(c.entity.Type).Guarded(item.Guard{ByShape: true}).WithName(c.entity.Type)
+	if c.schema.TTLAttribute != "" {
+		op = op.If(item.Name(c.schema.TTLAttribute).Between(expression.Value(1), expression.Value(c.table.Now().Unix())).Not())
+	}
+	return op, nil
+}
+
+// TransactPut stores several values as [Repo.Save] does, all or none, in one transaction, which
 // has 100 items at most. It costs a consistent read of each entity, one after the other, before
 // the writes. A value that has not changed is not written, but the transaction checks that it is
 // as it was read, which costs as much; if none has changed, nothing is sent. Without a Version,
@@ -133,7 +181,7 @@ func (c *core) putPlan(ctx context.Context, p *put, v any, doubted doubts) error
 		return fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)
 	case err != nil:
 		return err
-	//mutants:guard Put refuses a stale value | TestRepo/revision/Put,_Put ./suites/schedules
+	//mutants:guard Save refuses a stale value | TestRepo/revision/Save,_Save ./suites/schedules
 	case old.stamp != read:
 		return fmt.Errorf("%w: another one is stored", table.ErrStale)
 	}
@@ -165,7 +213,7 @@ func (c *core) putOutcome(err error, puts []put) outcome {
 		to := from + len(p.ops)
 		var own []*table.Error
 		for _, f := range tx.Failed {
-			if f.Position > from && f.Position <= to {
+			if f.OpNumber > from && f.OpNumber <= to {
 				own = append(own, f)
 			}
 		}

@@ -6,9 +6,9 @@
 // JSON form, for files.
 //
 //	var payments = schema.Table{
-//		Name:    "Payments",
-//		TTL:     "expiresAt",
-//		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+//		Name:         "Payments",
+//		TTLAttribute: "expiresAt",
+//		Indexes:      []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 //	}
 //
 // [Table.Plan] lists what a live table lacks, and what each change takes. [Table.Ensure]

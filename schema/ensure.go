@@ -309,7 +309,7 @@ func (i *inspector) turnTTLOn(ctx context.Context) error {
 	_, err := i.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: i.want.TableName,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(i.schema.TTL), Enabled: aws.Bool(true),
+			AttributeName: aws.String(i.schema.TTLAttribute), Enabled: aws.Bool(true),
 		},
 	}, response.Limit)
 	return err

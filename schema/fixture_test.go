@@ -36,9 +36,9 @@ var engine = sync.OnceValue(func() *tabletest.Engine {
 // exampleSchema returns a schema under a new table name.
 func exampleSchema() schema.Table {
 	return schema.Table{
-		Name:    "Example-" + rand.Text(),
-		TTL:     "expiresAt",
-		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+		Name:         "Example-" + rand.Text(),
+		TTLAttribute: "expiresAt",
+		Indexes:      []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}
 }
 
@@ -83,8 +83,8 @@ func wellFormed(t *testing.T, what string, err error) {
 
 func appCore() schema.Table {
 	return schema.Table{
-		Name: "AppCore",
-		TTL:  "expiresAt",
+		Name:         "AppCore",
+		TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 			{Name: "LSI1", SK: "lsi1sk", Local: true},

@@ -36,7 +36,7 @@ func FuzzSchema(f *testing.F) {
 	projections := []types.ProjectionType{"", types.ProjectionTypeAll, types.ProjectionTypeKeysOnly, types.ProjectionTypeInclude}
 	f.Fuzz(func(t *testing.T, name, pk, sk, pkType, skType, ttl, index, indexPK, indexSK, indexType string, how byte) {
 		s := schema.Table{
-			Name: name, PK: pk, SK: sk, SimpleKey: how&2 != 0, TTL: ttl,
+			Name: name, PK: pk, SK: sk, SimpleKey: how&2 != 0, TTLAttribute: ttl,
 			PKType: types.ScalarAttributeType(pkType), SKType: types.ScalarAttributeType(skType),
 			Indexes: []schema.Index{{
 				Name: index, PK: indexPK, SK: indexSK, PKType: types.ScalarAttributeType(indexType),

@@ -307,7 +307,7 @@ func (i *inspector) ttlDifferences(ctx context.Context) ([]difference, error) {
 	if i.ttl {
 		return nil, nil
 	}
-	live, want := "", i.schema.TTL
+	live, want := "", i.schema.TTLAttribute
 	out, err := i.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: i.want.TableName}, response.Limit)
 	if unknownOperation(err) {
 		if i.ttl = want == ""; i.ttl {
@@ -342,7 +342,7 @@ func (i *inspector) ttlDifferences(ctx context.Context) ([]difference, error) {
 
 // ttlDifference is the difference of a table whose TTL attribute is live.
 func (i *inspector) ttlDifference(live string) difference {
-	return differs("", byHand, "", "TTL: is %s, the schema wants %s", orNone(live), orNone(i.schema.TTL))
+	return differs("", byHand, "", "TTL: is %s, the schema wants %s", orNone(live), orNone(i.schema.TTLAttribute))
 }
 
 // recoveryDifferences compares point-in-time recovery.

@@ -449,7 +449,7 @@ func TestPlan(t *testing.T) {
 			change: "PointInTimeRecovery: is off, the schema wants it on; turn it on",
 		},
 		"no TTL": {
-			schema: schema.Table{Name: "Notes", TTL: "ttl"}, live: fields{},
+			schema: schema.Table{Name: "Notes", TTLAttribute: "ttl"}, live: fields{},
 			change: `TTL: is off, the schema wants on "ttl"; turn it on`,
 		},
 		"TTL that the schema lacks": {
@@ -457,7 +457,7 @@ func TestPlan(t *testing.T) {
 			manual: `TTL: is on "expires", the schema wants off; name the attribute in the schema, or turn TTL off`,
 		},
 		"TTL on another attribute": {
-			schema: schema.Table{Name: "Notes", TTL: "ttl"}, live: fields{}, ttl: ttlOn,
+			schema: schema.Table{Name: "Notes", TTLAttribute: "ttl"}, live: fields{}, ttl: ttlOn,
 			manual: `TTL: is on "expires", the schema wants on "ttl"; turn TTL off, and let Ensure turn it on`,
 		},
 		"a table that is being created":  {schema: gsi1, live: fields{"TableStatus": "CREATING"}, change: "the table is CREATING; wait"},
@@ -563,7 +563,7 @@ func TestPlanAsJSON(t *testing.T) {
 func randomSchema(r *rand.Rand, name string) schema.Table {
 	pick := func(values ...string) string { return values[r.IntN(len(values))] }
 	s := schema.Table{
-		Name: name, TTL: pick("", "ttl", "expires"), Stream: types.StreamViewType(pick("", "", "KEYS_ONLY", "NEW_IMAGE")),
+		Name: name, TTLAttribute: pick("", "ttl", "expires"), Stream: types.StreamViewType(pick("", "", "KEYS_ONLY", "NEW_IMAGE")),
 	}
 	for _, index := range []string{"GSI1", "GSI2", "GSI3"} {
 		if r.IntN(2) == 0 {
@@ -624,7 +624,7 @@ func TestEnsureFromAnySchemaToAny(t *testing.T) {
 		kept := before
 		kept.Stream = ""
 		if len(plan.Manual) == 0 {
-			kept.TTL = after.TTL
+			kept.TTLAttribute = after.TTLAttribute
 		}
 		must(t, kept.Verify(t.Context(), client))
 	}
@@ -650,7 +650,7 @@ func FuzzPlan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status uint16, kind, body string) {
 		spec := indexed()
-		spec.TTL, spec.Stream, spec.PointInTimeRecovery, spec.DeletionProtection = "ttl", types.StreamViewTypeKeysOnly, true, true
+		spec.TTLAttribute, spec.Stream, spec.PointInTimeRecovery, spec.DeletionProtection = "ttl", types.StreamViewTypeKeysOnly, true, true
 		if status < 200 || status > 599 {
 			status = http.StatusOK
 		}

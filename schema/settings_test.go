@@ -229,7 +229,7 @@ func TestSchemaFileWithoutSettings(t *testing.T) {
 	var spec schema.Table
 	must(t, json.Unmarshal([]byte(`{"name":"AppCore","ttl":"expiresAt","indexes":[{"name":"GSI1","pk":"gsi1pk"}]}`), &spec))
 	equal(t, "schema", spec, schema.Table{
-		Name: "AppCore", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk"}},
+		Name: "AppCore", TTLAttribute: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk"}},
 	})
 	in := expect.Value(spec.CreateTableInput())(t)
 	equal(t, "billing mode", in.BillingMode, types.BillingModePayPerRequest)

@@ -31,22 +31,22 @@ type Table struct {
 	PKType types.ScalarAttributeType `json:"pkType,omitzero"`
 	SKType types.ScalarAttributeType `json:"skType,omitzero"`
 
-	// Type is the name of the attribute that holds an item's type; by default
+	// TypeAttribute is the name of the attribute that holds an item's type; by default
 	// "entityType".
-	Type string `json:"type,omitzero"`
+	TypeAttribute string `json:"type,omitzero"`
 	// Shape is the name of the attribute that holds the number of an item's shape;
 	// by default "entityShape". An item without it has shape 0. Package repo writes
 	// it for entities with upgrades, and next to it, under the name with "From" at
 	// its end, the oldest shape whose programs may read and write the item.
 	Shape string `json:"shape,omitzero"`
-	// TTL is the name of the attribute that holds an item's expiry as a number
+	// TTLAttribute is the name of the attribute that holds an item's expiry as a number
 	// of seconds since 1970 UTC. Empty means that items do not expire. An item with
 	// an expiry of another type does not expire either, for DynamoDB and for reads.
 	// DynamoDB deletes no item whose expiry is more than five years ago: reads do not
 	// show it, and it stays until a program deletes it. Writes refuse an expiry after
 	// the year 9999, such as one in milliseconds, but not in an item that is stored as it
-	// is. AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
-	TTL string `json:"ttl,omitzero"`
+	// is. AWS: "Using time to live (TTLAttribute) in DynamoDB", Amazon DynamoDB Developer Guide.
+	TTLAttribute string `json:"ttl,omitzero"`
 
 	// Indexes are the secondary indexes that the application uses. The live
 	// table may have others.
@@ -137,7 +137,7 @@ func (t Table) WithDefaults() Table {
 		t.SK = cmp.Or(t.SK, defaultSK)
 		t.SKType = cmp.Or(t.SKType, types.ScalarAttributeTypeS)
 	}
-	t.Type = cmp.Or(t.Type, defaultType)
+	t.TypeAttribute = cmp.Or(t.TypeAttribute, defaultType)
 	t.Shape = cmp.Or(t.Shape, defaultShape)
 	t.Tags = maps.Clone(t.Tags)
 	t.Indexes = slices.Clone(t.Indexes)
@@ -186,13 +186,13 @@ func (t Table) Validate() error {
 	if t.PK == t.SK {
 		p.add("SK: %q is the partition key's attribute already", t.SK)
 	}
-	if t.TTL == t.Type {
-		p.add("TTL: %q is the type attribute already", t.TTL)
+	if t.TTLAttribute == t.TypeAttribute {
+		p.add("TTL: %q is the type attribute already", t.TTLAttribute)
 	}
-	if !attributeName(t.TTL) {
-		p.add("TTL: %q is not UTF-8 of at most %d characters", t.TTL, maxAttributeName)
+	if !attributeName(t.TTLAttribute) {
+		p.add("TTL: %q is not UTF-8 of at most %d characters", t.TTLAttribute, maxAttributeName)
 	}
-	if t.Shape == t.Type || t.Shape == t.TTL {
+	if t.Shape == t.TypeAttribute || t.Shape == t.TTLAttribute {
 		p.add("Shape: %q is the TTL or type attribute already", t.Shape)
 	}
 	if !attributeName(t.Shape) {
@@ -251,17 +251,17 @@ func (t Table) attributeTypes(p problems) map[string]types.ScalarAttributeType {
 		}
 		all[a.Name] = a.Type
 		switch {
-		case a.Name == t.Shape, i < len(keys) && a.Name == t.TTL:
+		case a.Name == t.Shape, i < len(keys) && a.Name == t.TTLAttribute:
 			p.add("key attribute %q: is the TTL or shape attribute too", a.Name)
-		case i < len(keys) && a.Name == t.Type:
+		case i < len(keys) && a.Name == t.TypeAttribute:
 			p.add("key attribute %q: is the type attribute too, which no key function makes; an index of types names it in PKs or SKs", a.Name)
 		}
 	}
-	if kind := all[t.Type]; kind != "" && kind != types.ScalarAttributeTypeS {
-		p.add("key attribute %q: is the type attribute, a string, and not %s", t.Type, kind)
+	if kind := all[t.TypeAttribute]; kind != "" && kind != types.ScalarAttributeTypeS {
+		p.add("key attribute %q: is the type attribute, a string, and not %s", t.TypeAttribute, kind)
 	}
-	if kind := all[t.TTL]; kind != "" && kind != types.ScalarAttributeTypeN {
-		p.add("key attribute %q: is the TTL attribute, a number, and not %s", t.TTL, kind)
+	if kind := all[t.TTLAttribute]; kind != "" && kind != types.ScalarAttributeTypeN {
+		p.add("key attribute %q: is the TTL attribute, a number, and not %s", t.TTLAttribute, kind)
 	}
 	return all
 }

@@ -18,9 +18,9 @@ import (
 // The schema of an application as a file, which `singletable verify` reads.
 func ExampleTable_json() {
 	spec := schema.Table{
-		Name:    "AppCore",
-		TTL:     "expiresAt",
-		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+		Name:         "AppCore",
+		TTLAttribute: "expiresAt",
+		Indexes:      []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}
 	file, err := json.MarshalIndent(spec, "", "  ")
 	if err != nil {
@@ -89,7 +89,7 @@ func ExampleTable_Plan() {
 	defer drop(spec)
 
 	next := spec
-	next.TTL = "expires"
+	next.TTLAttribute = "expires"
 	next.Indexes = append(next.Indexes, schema.Index{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk"})
 	plan, err := next.Plan(ctx, client)
 	if err != nil {
@@ -104,7 +104,7 @@ func ExampleTable_Plan() {
 	}
 	fmt.Println(errors.Is(next.Ensure(ctx, client), schema.ErrMismatch))
 
-	next.TTL = spec.TTL
+	next.TTLAttribute = spec.TTLAttribute
 	fmt.Println(next.Ensure(ctx, client), next.Verify(ctx, client))
 	// Output:
 	// Ensure: global index GSI2: is missing 0

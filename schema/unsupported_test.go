@@ -20,7 +20,7 @@ func TestUnsupportedSettings(t *testing.T) {
 	unknown := canned(http.StatusBadRequest, "UnknownOperationException", `{"message":"Injected."}`)
 	invalid := canned(http.StatusBadRequest, "ValidationException", `{"message":"Injected."}`)
 	recovery := func(s *schema.Table) { s.PointInTimeRecovery = true }
-	ttl := func(s *schema.Table) { s.TTL = "ttl" }
+	ttl := func(s *schema.Table) { s.TTLAttribute = "ttl" }
 	vectors := func(s *schema.Table) { s.Vectors = []schema.VectorIndex{similar()} }
 	several := func(s *schema.Table) {
 		s.Indexes = append(s.Indexes, schema.Index{

@@ -111,7 +111,7 @@ func (x VectorIndex) problems(p problems, t Table, definitions map[string]types.
 		p.add("Attribute: %q is not UTF-8 of 1 to %d characters", x.Attribute, maxAttributeName)
 	case definitions[x.Attribute] != "":
 		p.add("Attribute: %q is a key of the table or of an index, or a search is for its value", x.Attribute)
-	case slices.Contains([]string{t.Type, t.TTL, t.Shape, t.ShapeFrom(), t.ShapeAt()}, x.Attribute):
+	case slices.Contains([]string{t.TypeAttribute, t.TTLAttribute, t.Shape, t.ShapeFrom(), t.ShapeAt()}, x.Attribute):
 		p.add("Attribute: %q is the TTL, type or shape attribute too", x.Attribute)
 	}
 	if x.Partition.Name == "" && x.Partition.Type != "" {

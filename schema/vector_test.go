@@ -68,7 +68,7 @@ func TestVectorsAreValidated(t *testing.T) {
 		`Vectors[0].Attribute: "sk` + own:                                               func(_ table, x vector) { x.Attribute = "sk" },
 		`Vectors[0].Attribute: "tenant` + own:                                           func(_ table, x vector) { x.Attribute = "tenant" },
 		`Vectors[0].Attribute: "year` + own:                                             func(_ table, x vector) { x.Attribute = "year" },
-		`Vectors[0].Attribute: "ttl" is the TTL, type or shape attribute too`:           func(s table, x vector) { s.TTL, x.Attribute = "ttl", "ttl" },
+		`Vectors[0].Attribute: "ttl" is the TTL, type or shape attribute too`:           func(s table, x vector) { s.TTLAttribute, x.Attribute = "ttl", "ttl" },
 		`Vectors[0].Attribute: "entityShapeAt" is the TTL, type or shape attribute too`: func(_ table, x vector) { x.Attribute = "entityShapeAt" },
 		"Vectors[0].Partition: has a type and no name":                                  func(_ table, x vector) { x.Partition.Name = "" },
 		"Vectors[0].Filters: are 19, DynamoDB allows 18": func(_ table, x vector) {
@@ -100,7 +100,7 @@ func TestVectorsAreValidated(t *testing.T) {
 		func(_ table, x vector) { x.Partition.Type = "BOOL" },
 		func(_ table, x vector) { x.Filters[1] = schema.Attribute{Name: "sk", Type: types.ScalarAttributeTypeN} },
 		func(_ table, x vector) { x.Partition.Name = "entityShape" },
-		func(s table, x vector) { s.TTL, x.Partition.Name = "ttl", "ttl" },
+		func(s table, x vector) { s.TTLAttribute, x.Partition.Name = "ttl", "ttl" },
 		func(_ table, x vector) { x.Filters[1].Name = "entityType" },
 	} {
 		spec := products(similar())

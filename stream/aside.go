@@ -35,7 +35,7 @@ const maxReason = 4096
 
 func (s *shardReader) setAside(ctx context.Context, r *record, reason error) error {
 	text := strings.ToValidUTF8(reason.Error(), "\uFFFD")
-	name := s.Router.schema.Type
+	name := s.Router.schema.TypeAttribute
 	a := lease.Aside{
 		Type: cmp.Or(item.Text(r.new[name]), item.Text(r.old[name])), Sequence: r.sequence, EventID: r.id,
 		Reason: strings.ToValidUTF8(text[:min(len(text), maxReason)], ""), // it may be cut within a character

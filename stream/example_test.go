@@ -55,7 +55,7 @@ func openShop(ctx context.Context) shop {
 	engine, err := tabletest.Start(ctx, nil)
 	check(err)
 	s := shop{engine: engine, client: engine.Client()}
-	spec := schema.Table{Name: "Shop-" + rand.Text(), TTL: "expiresAt", Stream: types.StreamViewTypeNewAndOldImages}
+	spec := schema.Table{Name: "Shop-" + rand.Text(), TTLAttribute: "expiresAt", Stream: types.StreamViewTypeNewAndOldImages}
 	check(spec.Ensure(ctx, s.client))
 	s.table, err = table.New(s.client, spec, nil)
 	check(err)
@@ -254,7 +254,7 @@ func ExampleReader_SetAside() {
 	shop := openShop(ctx)
 	defer shop.engine.Close()
 	check(shop.orders.Create(ctx, &Order{ID: "o-1", Customer: "ana", Status: "?"}))
-	check(shop.mails.Put(ctx, &Mail{ID: "m-1"}))
+	check(shop.mails.Save(ctx, &Mail{ID: "m-1"}))
 
 	router, err := stream.New(shop.table, nil,
 		stream.On(shop.orders, func(context.Context, stream.Change[Order]) error { return errors.New("unknown status") }),

@@ -35,7 +35,7 @@ type Note struct {
 	Text string `dynamodbav:"text"`
 }
 
-var spec = schema.Table{Name: "stream", TTL: "ends", Stream: types.StreamViewTypeNewAndOldImages}
+var spec = schema.Table{Name: "stream", TTLAttribute: "ends", Stream: types.StreamViewTypeNewAndOldImages}
 
 func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
 

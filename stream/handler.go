@@ -54,7 +54,7 @@ func (h on[T]) problem(spec schema.Table) string {
 	switch of := h.repo.View().Schema(); {
 	case of.Name != spec.Name:
 		return "its repository is of another table"
-	case of.PK != spec.PK || of.SK != spec.SK || of.Type != spec.Type:
+	case of.PK != spec.PK || of.SK != spec.SK || of.TypeAttribute != spec.TypeAttribute:
 		return "its repository has other names for the attributes of keys or type"
 	}
 	return ""

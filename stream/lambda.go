@@ -105,7 +105,7 @@ func (r *Router) EventFilter() json.RawMessage {
 			break
 		}
 		pattern, _ := json.Marshal(map[string]any{ // maps of strings have JSON
-			"dynamodb": map[string]any{image: map[string]any{r.schema.Type: map[string]any{"S": r.types}}},
+			"dynamodb": map[string]any{image: map[string]any{r.schema.TypeAttribute: map[string]any{"S": r.types}}},
 		})
 		criteria.Filters = append(criteria.Filters, filter{string(pattern)})
 	}

@@ -39,7 +39,7 @@ func TestImagesThroughMiddleware(t *testing.T) {
 	var l log
 	r := w.notesReader(t, &l, nil)
 	r.Client = dynamodbstreams.New(r.Client.Options(), lowered)
-	expect.OK(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "SECRET"}))
+	expect.OK(t, w.notes.Save(t.Context(), &Note{User: "1", Text: "SECRET"}))
 	runUntil(t, r, func() bool { return len(l.all()) > 0 })
 	expect.Equal(t, "handled", l.take(), []string{"USER#1 secret"})
 }

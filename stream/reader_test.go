@@ -107,7 +107,7 @@ func (w world) writeNotes(t *testing.T, from, to int) {
 	for version := from; version < to; version++ {
 		for user := range 3 {
 			n := Note{User: fmt.Sprint(user), Text: fmt.Sprint(version)}
-			expect.OK(t, w.notes.Put(t.Context(), &n))
+			expect.OK(t, w.notes.Save(t.Context(), &n))
 		}
 	}
 }
@@ -432,7 +432,7 @@ func TestReaderGivesTheWholeItemAgain(t *testing.T) {
 		}
 		return nil
 	}))
-	expect.OK(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "x"}))
+	expect.OK(t, w.notes.Save(t.Context(), &Note{User: "1", Text: "x"}))
 	r := w.notesReader(t, &l, nil)
 	r.Router = router
 	var failures atomic.Int32

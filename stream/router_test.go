@@ -404,7 +404,7 @@ func TestNewRefuses(t *testing.T) {
 	w := newWorld(t)
 	elsewhere := newRepo(t, tabletest.New(t, spec, nil), noteEntity)
 	kinds := w.table.Schema()
-	kinds.Type = "kind"
+	kinds.TypeAttribute = "kind"
 	otherType := newRepo(t, expect.Value(table.New(w.client, kinds, nil))(t), noteEntity)
 	do := func(context.Context, stream.Change[Note]) error { return nil }
 	for name, handlers := range map[string][]stream.Handler{

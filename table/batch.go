@@ -88,7 +88,7 @@ func firstRefused(chunks []*items, numbers map[keys.Key]int) error {
 	var refused *Error
 	for _, chunk := range chunks {
 		for _, p := range chunk.places {
-			if i := numbers[p.at.key]; p.err != nil && (refused == nil || i < refused.Position-1) {
+			if i := numbers[p.at.key]; p.err != nil && (refused == nil || i < refused.OpNumber-1) {
 				refused = getError(i, p.at.key, p.err)
 			}
 		}

@@ -200,7 +200,7 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 // checkExpiryIn is checkExpiry of what a clause makes of an attribute: a value, that of
 // if_not_exists, or one that is added to nothing.
 func (t *Table) checkExpiryIn(f formula, attribute string, a assignment) error {
-	if attribute != t.schema.TTL || slices.Contains(a.operand, "+") || slices.Contains(a.operand, "-") {
+	if attribute != t.schema.TTLAttribute || slices.Contains(a.operand, "+") || slices.Contains(a.operand, "-") {
 		return nil
 	}
 	for _, operand := range a.operand {

@@ -17,12 +17,12 @@ import (
 // items, not none.
 func TestCountOfAnIndexWithoutTheType(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema.Table{TTL: "ttl", Indexes: []schema.Index{
+	tbl := tabletest.New(t, schema.Table{TTLAttribute: "ttl", Indexes: []schema.Index{
 		{Name: "local", SK: "rank", Local: true, Projection: types.ProjectionTypeKeysOnly},
 		{Name: "global", PK: "list", SK: "rank", Projection: types.ProjectionTypeKeysOnly},
 	}}, nil)
 	for _, sk := range []keys.SK{"1", "2", "3"} {
-		item := map[string]string{"list": "LIST", "rank": "first", tbl.Schema().Type: "GAME"}
+		item := map[string]string{"list": "LIST", "rank": "first", tbl.Schema().TypeAttribute: "GAME"}
 		expect.OK(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "LIST", SK: sk}, item)))
 	}
 	for _, index := range []string{"local", "global"} {

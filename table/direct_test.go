@@ -144,7 +144,7 @@ func (f fixedResponse) table(tb testing.TB, ttl string, bySDK bool, settings ...
 		Region: "eu-west-1", HTTPClient: f, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
 	}, append(settings, idleIf(bySDK))...)
-	tbl, err := table.New(client, schema.Table{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, MaxAttempts: 1})
+	tbl, err := table.New(client, schema.Table{Name: "Anything", TTLAttribute: ttl}, &table.Options{Now: options().Now, MaxAttempts: 1})
 	must(tb, err)
 	return tbl
 }
@@ -489,7 +489,7 @@ func TestBatchGetNamesTheFirstOfTheKeys(t *testing.T) {
 	for _, order := range [][]string{{"A", "B", "C"}, {"C", "B", "A"}, {"B", "C", "A"}} {
 		response := fixedResponse{http.StatusOK, []byte(`{"Responses":{"Anything":[` + item(order[0]) + "," + item(order[1]) + "," + item(order[2]) + `]}}`)}
 		err := second(table.BatchGet[account](t.Context(), response.table(t, "", false), ks))
-		if failed, ok := table.FailedOp(err, ""); !ok || failed.Position != 1 || failed.Key != ks[0] {
+		if failed, ok := table.FailedOp(err, ""); !ok || failed.OpNumber != 1 || failed.Key != ks[0] {
 			t.Errorf("%v: %v", order, err)
 		}
 	}

@@ -87,8 +87,8 @@ var (
 type Error struct {
 	// Op is the operation: Get, QueryPage, Create, Transact, …
 	Op string
-	// Position is its place among the operations of the call, from 1; 0 if it runs alone.
-	Position int
+	// OpNumber is its place among the operations of the call, from 1; 0 if it runs alone.
+	OpNumber int
 	// Name is the name given to the write with [Op.WithName]; often empty.
 	Name string
 	// Table and Index are where it happened; Index is empty for the table.
@@ -119,8 +119,8 @@ func (e *Error) Error() string {
 	if e.Name != "" {
 		name = fmt.Sprintf(" %q", e.Name)
 	}
-	if e.Position > 0 {
-		fmt.Fprintf(&b, "op %d (%s%s)", e.Position, e.Op, name)
+	if e.OpNumber > 0 {
+		fmt.Fprintf(&b, "op %d (%s%s)", e.OpNumber, e.Op, name)
 	} else {
 		fmt.Fprintf(&b, "singletable: %s%s", e.Op, name)
 	}

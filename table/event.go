@@ -116,7 +116,7 @@ func (a *attrs) error(err error) {
 // table, index, remaining, the number of the keys, class, error.
 func (e *Error) LogValue() slog.Value {
 	a := attrs{slog.String("op", e.Op)}
-	a.number("position", e.Position)
+	a.number("position", e.OpNumber)
 	a.text("name", e.Name)
 	a.text("table", e.Table)
 	a.text("index", e.Index)

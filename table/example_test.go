@@ -52,9 +52,9 @@ var engine = sync.OnceValue(func() *tabletest.Engine {
 // exampleSchema returns a schema under a new table name.
 func exampleSchema() schema.Table {
 	return schema.Table{
-		Name:    "Example-" + rand.Text(),
-		TTL:     "expiresAt",
-		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+		Name:         "Example-" + rand.Text(),
+		TTLAttribute: "expiresAt",
+		Indexes:      []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}
 }
 
@@ -93,8 +93,8 @@ func Example() {
 	client := engine().Client() // or dynamodb.NewFromConfig(cfg)
 
 	spec := schema.Table{
-		Name: "Example-" + rand.Text(),
-		TTL:  "expiresAt",
+		Name:         "Example-" + rand.Text(),
+		TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 		},

@@ -125,7 +125,7 @@ func TestCancelledTransactions(t *testing.T) {
 				t.Fatalf("%v: %v", tt.reasons, err)
 			}
 			for _, failed := range tx.Failed {
-				if tt.reasons[failed.Position-1] == "None" || failed.Err == nil {
+				if tt.reasons[failed.OpNumber-1] == "None" || failed.Err == nil {
 					t.Errorf("%v: failed op %+v", tt.reasons, failed)
 				}
 			}

@@ -137,7 +137,7 @@ func FuzzValue(f *testing.F) {
 		}
 	}
 	spec := appCore()
-	spec.TTL = ""
+	spec.TTLAttribute = ""
 	spec.Indexes = append(spec.Indexes, schema.Index{Name: "GSI2", PK: "n", PKType: types.ScalarAttributeTypeN, SK: "b", SKType: types.ScalarAttributeTypeB})
 	client := tabletest.Client(f)
 	tbl := tabletest.NewWith(f, client, spec, options())

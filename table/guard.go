@@ -105,7 +105,7 @@ func (t *Table) require(w *write) error {
 		}
 		condition = "(" + strings.Join(clauses, ") AND (") + ")"
 	}
-	if t.schema.TTL != "" {
+	if t.schema.TTLAttribute != "" {
 		now, err := t.unixNow()
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (t *Table) require(w *write) error {
 // unexpired returns a condition that treats an expired item as a missing one, by the
 // same rule as [Table.expired].
 func (t *Table) unexpired(w *write, now, condition string) string {
-	w.name("#ttl", t.schema.TTL)
+	w.name("#ttl", t.schema.TTLAttribute)
 	w.value(":one", &types.AttributeValueMemberN{Value: "1"})
 	w.value(":now", &types.AttributeValueMemberN{Value: now})
 	if w.op.guard.needsLive() {
@@ -159,7 +159,7 @@ func (o *Op) unmet() error {
 // reason returns why the conditions of an op failed on the stored item, which is nil
 // if it is missing, or if there can be one reason only.
 func (t *Table) reason(op *Op, stored Item) error {
-	if t.expired(watched(stored, t.schema.TTL), t.Now()) {
+	if t.expired(watched(stored, t.schema.TTLAttribute), t.Now()) {
 		stored = nil
 	}
 	all := op.reasons(stored, &t.schema)
@@ -224,7 +224,7 @@ type requirement struct {
 type hasType string
 
 func (r hasType) clause(b *bindings, s *schema.Table, live bool) string {
-	b.name("#type", s.Type)
+	b.name("#type", s.TypeAttribute)
 	b.value(":type", &types.AttributeValueMemberS{Value: string(r)})
 	if live {
 		return "#type = :type"
@@ -233,7 +233,7 @@ func (r hasType) clause(b *bindings, s *schema.Table, live bool) string {
 }
 
 func (r hasType) holds(stored Item, s *schema.Table) bool {
-	return stored == nil || item.Text(stored[s.Type]) == string(r)
+	return stored == nil || item.Text(stored[s.TypeAttribute]) == string(r)
 }
 
 // hasShape requires that an item has a shape.
@@ -292,7 +292,7 @@ func (r hasVersion) clause(b *bindings) string {
 		b.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
 		return "attribute_not_exists(#version) OR attribute_type(#version, :null) OR #version = :version"
 	}
-	//mutants:guard a write expects the version | TestRepo/version/Put,_Put ./suites/schedules | = :version" => = :version OR #version <> :version"
+	//mutants:guard a write expects the version | TestRepo/version/Save,_Save ./suites/schedules | = :version" => = :version OR #version <> :version"
 	return "#version = :version"
 }
 
@@ -322,7 +322,7 @@ func (r hasRevision) clause(b *bindings) string {
 		return "attribute_not_exists(#revision) OR attribute_type(#revision, :null) OR #revision < :revision"
 	}
 	b.value(":revision", &types.AttributeValueMemberS{Value: r.want})
-	//mutants:guard a write expects the revision | TestRepo/revision/Put,_Put ./suites/schedules | = :revision" => = :revision OR #revision <> :revision"
+	//mutants:guard a write expects the revision | TestRepo/revision/Save,_Save ./suites/schedules | = :revision" => = :revision OR #revision <> :revision"
 	return "#revision = :revision"
 }
 

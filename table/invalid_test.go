@@ -191,7 +191,7 @@ func TestOpsAreRefused(t *testing.T) {
 			if !errors.Is(err, tt.want) || table.Classify(err) != table.Permanent {
 				t.Errorf("%s, %s: %v", name, call, err)
 			}
-			if e, ok := table.FailedOp(err, ""); call != "Do" && (!ok || e.Position != 2 || e.Name != "second") {
+			if e, ok := table.FailedOp(err, ""); call != "Do" && (!ok || e.OpNumber != 2 || e.Name != "second") {
 				t.Errorf("%s, %s: the op is not named by %v", name, call, err)
 			}
 		}
@@ -422,7 +422,7 @@ func TestClockBeforeExpiries(t *testing.T) {
 	t.Parallel()
 	faults := &tabletest.Faults{}
 	client := tabletest.Client(t, faults.Install)
-	spec := tabletest.NewWith(t, client, schema.Table{TTL: "ttl"}, nil).Schema()
+	spec := tabletest.NewWith(t, client, schema.Table{TTLAttribute: "ttl"}, nil).Schema()
 	for _, tt := range []struct {
 		at   time.Time
 		want error

@@ -87,7 +87,7 @@ func valuesOf[T any](s *items) []T { return *s.values.Addr().Interface().(*[]T) 
 // of sets the view that reads the items, each of them whole, and returns them.
 func (s *items) of(t *Table) *items {
 	s.t, s.extent, s.decoder, s.watched = t, extent{}, nil, make([]item.Watched, 0, 6)
-	s.watch(t.schema.Type)
+	s.watch(t.schema.TypeAttribute)
 	s.watch(t.readExpiry())
 	if len(t.views) > 0 {
 		s.watch(t.schema.Shape)
@@ -289,9 +289,9 @@ func (s *items) wrongType() error {
 		return nil
 	case w.Kind == 0 && s.index == "": // an index may not hold the attribute
 		return fmt.Errorf("%w: want %q, and the item has no attribute %q; an update without IfExists may have created it: complete or delete it by its key",
-			ErrWrongType, s.t.ofType, s.t.schema.Type)
+			ErrWrongType, s.t.ofType, s.t.schema.TypeAttribute)
 	}
-	err := fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, item.Shortened(string(have)), s.t.schema.Type)
+	err := fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, item.Shortened(string(have)), s.t.schema.TypeAttribute)
 	if s.queried {
 		err = fmt.Errorf("%w; give the query a Range of the sort keys of %q, or read all types with repo.Collect", err, s.t.ofType)
 	}

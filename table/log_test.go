@@ -27,7 +27,7 @@ func TestLogValues(t *testing.T) {
 	t.Parallel()
 	cause := &unmarshalable{C: make(chan int), Key: user}
 	cause.Self = cause
-	op := &table.Error{Op: "Put", Position: 1, Name: "profile", Key: user, Stored: table.Item{"pk": str(string(user.PK))}, Err: cause}
+	op := &table.Error{Op: "Put", OpNumber: 1, Name: "profile", Key: user, Stored: table.Item{"pk": str(string(user.PK))}, Err: cause}
 	for want, v := range map[string]slog.LogValuer{
 		`"v":{"op":"Get","table":"AppCore","index":"GSI1","class":"permanent","error":"item not found"}`: &table.Error{Op: "Get", Table: "AppCore", Index: "GSI1", Key: user, Err: table.ErrNotFound},
 		`"v":{"op":"Put","name":"p","class":"unclassified","error":"broken"}`:                            &table.Error{Op: "Put", Name: "p", Err: cause},

@@ -88,7 +88,7 @@ func Create(key keys.Key, v any) Op {
 // too. An expired item is changed as it is.
 //
 // Update knows no entity: it writes no version or revision, no copies and no index keys.
-// A repository does not notice it, so a Put of a value that was read before takes it back: an
+// A repository does not notice it, so a Save of a value that was read before takes it back: an
 // ADD of 1 is 0 again. For entities, use Patch, PatchOps and Upsert of package repo, which check
 // the item and write the version.
 func Update(key keys.Key, update expression.UpdateBuilder) Op {
@@ -153,12 +153,12 @@ func (o Op) Key() keys.Key { return o.key }
 
 // opError returns the error of the ith op of several, from 0.
 func opError(i int, op Op, err error) *Error {
-	return &Error{Op: op.verb, Position: i + 1, Name: op.name, Key: op.key, Err: err}
+	return &Error{Op: op.verb, OpNumber: i + 1, Name: op.name, Key: op.key, Err: err}
 }
 
 // getError returns the error of the ith read of several.
 func getError(i int, key keys.Key, err error) *Error {
-	return &Error{Op: "Get", Position: i + 1, Key: key, Err: err}
+	return &Error{Op: "Get", OpNumber: i + 1, Key: key, Err: err}
 }
 
 // write is an op made ready for one table.

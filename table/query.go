@@ -294,7 +294,7 @@ func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
 // are to be of one.
 func (r *reader) reads(items *items) error {
 	// A local index fetches from the table what it is asked for.
-	if t := r.t.schema.Type; r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
+	if t := r.t.schema.TypeAttribute; r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
 		return invalid("Index", "%q does not hold the type attribute %q, by which a read of %q tells what it finds; include it in the index, or read by another one",
 			r.Index, t, r.t.ofType)
 	}

@@ -142,7 +142,7 @@ func (r *reader) checkFilter(text string, names map[string]string, values Item) 
 
 // own returns the attributes that the library itself asks for where there are any.
 func (r *reader) own() []string {
-	own := []string{r.t.schema.Type, r.t.schema.TTL}
+	own := []string{r.t.schema.TypeAttribute, r.t.schema.TTLAttribute}
 	for _, a := range r.keys {
 		own = append(own, a.Name)
 	}

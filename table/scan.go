@@ -161,13 +161,13 @@ func (r *reader) countOnly() error {
 		in.ExpressionAttributeValues[":one"] = keyValue(types.ScalarAttributeTypeN, "1")
 		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, now)
 	}
-	fixed := func(k fixedKey) bool { return k.Name == s.Type && k.text == r.t.ofType }
-	if r.t.ofType != "" && r.has(s.Type) && !slices.ContainsFunc(r.fixed, fixed) {
-		if r.isKey(s.Type) {
-			return invalid("PKs, SKs", "%q is a key of the query, and must be %q", s.Type, r.t.ofType)
+	fixed := func(k fixedKey) bool { return k.Name == s.TypeAttribute && k.text == r.t.ofType }
+	if r.t.ofType != "" && r.has(s.TypeAttribute) && !slices.ContainsFunc(r.fixed, fixed) {
+		if r.isKey(s.TypeAttribute) {
+			return invalid("PKs, SKs", "%q is a key of the query, and must be %q", s.TypeAttribute, r.t.ofType)
 		}
 		conditions = append(conditions, "#type = :type")
-		in.ExpressionAttributeNames["#type"] = s.Type
+		in.ExpressionAttributeNames["#type"] = s.TypeAttribute
 		in.ExpressionAttributeValues[":type"] = keyValue(types.ScalarAttributeTypeS, r.t.ofType)
 	}
 	if len(conditions) > 0 {

@@ -160,8 +160,8 @@ func (t *Table) searchedIndex(name string) (x schema.VectorIndex, err error) {
 	switch {
 	case t.consistent:
 		return x, invalidSearch("Index", "%q has no consistent reads", name)
-	case t.ofType != "" && !x.Holds(t.schema, t.schema.Type):
-		return x, invalidSearch("Index", "%q does not hold the type attribute %q", name, t.schema.Type)
+	case t.ofType != "" && !x.Holds(t.schema, t.schema.TypeAttribute):
+		return x, invalidSearch("Index", "%q does not hold the type attribute %q", name, t.schema.TypeAttribute)
 	}
 	return x, nil
 }
@@ -225,7 +225,7 @@ func (t *Table) projectSearch(x schema.VectorIndex, s Search, in *dynamodb.Searc
 	if len(wanted) == 0 {
 		return nil
 	}
-	own := []string{t.schema.PK, t.schema.SK, t.schema.Type, t.schema.TTL, t.schema.Shape, t.schema.ShapeFrom(), x.Partition.Name}
+	own := []string{t.schema.PK, t.schema.SK, t.schema.TypeAttribute, t.schema.TTLAttribute, t.schema.Shape, t.schema.ShapeFrom(), x.Partition.Name}
 	for _, a := range x.Filters {
 		own = append(own, a.Name)
 	}

@@ -31,7 +31,7 @@ func products() schema.Table {
 		x.Name, x.Attribute, x.Dimensions = name, "embedding", 2
 		return x
 	}
-	return schema.Table{Name: "Products", TTL: "expiresAt", Vectors: []schema.VectorIndex{
+	return schema.Table{Name: "Products", TTLAttribute: "expiresAt", Vectors: []schema.VectorIndex{
 		index("similar", schema.VectorIndex{
 			Partition: schema.Attribute{Name: "tenant"},
 			Filters:   []schema.Attribute{{Name: "category"}, {Name: "year", Type: types.ScalarAttributeTypeN}, {Name: "digest", Type: types.ScalarAttributeTypeB}},

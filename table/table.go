@@ -178,7 +178,7 @@ func (t *Table) readExpiry() string {
 	if t.withExpired {
 		return ""
 	}
-	return t.schema.TTL
+	return t.schema.TTLAttribute
 }
 
 // Project returns a view of the table whose reads give only these attributes of an item,
@@ -316,7 +316,7 @@ func (t *Table) checkIndexKeys(item Item) *fault {
 
 // checkExpiry returns why the expiry among attributes of the caller would never come.
 func (t *Table) checkExpiry(attributes Item) error {
-	return item.CheckExpiry(t.schema.TTL, attributes[t.schema.TTL])
+	return item.CheckExpiry(t.schema.TTLAttribute, attributes[t.schema.TTLAttribute])
 }
 
 // expired reports whether an item's time has come, given its expiry. Like
@@ -327,7 +327,7 @@ func (t *Table) checkExpiry(attributes Item) error {
 // AWS: "Using time to live (TTL) in DynamoDB", "How it works: DynamoDB Time to Live
 // (TTL)" and "Computing time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
 func (t *Table) expired(expiry item.Watched, now time.Time) bool {
-	if t.schema.TTL == "" || expiry.Kind != item.N {
+	if t.schema.TTLAttribute == "" || expiry.Kind != item.N {
 		return false
 	}
 	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)
@@ -336,7 +336,7 @@ func (t *Table) expired(expiry item.Watched, now time.Time) bool {
 
 // Expired reports whether an item had expired at a time, as reads see it.
 func (t *Table) Expired(item Item, at time.Time) bool {
-	return t.expired(watched(item, t.schema.TTL), at)
+	return t.expired(watched(item, t.schema.TTLAttribute), at)
 }
 
 // Client is the part of the DynamoDB API that a [Table] uses. A

@@ -35,8 +35,8 @@ type account struct {
 
 func appCore() schema.Table {
 	return schema.Table{
-		Name: "AppCore",
-		TTL:  "expiresAt",
+		Name:         "AppCore",
+		TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 			{Name: "LSI1", SK: "lsi1sk", Local: true},
@@ -189,6 +189,6 @@ func TestSchemaOfATableIsACopy(t *testing.T) {
 	}
 	got := tbl.Schema()
 	equal(t, "tags", got.Tags, made().Tags)
-	equal(t, "index and defaults", []string{got.Indexes[0].Name, got.PK, got.SK, got.Type}, []string{"GSI1", "pk", "sk", "entityType"})
+	equal(t, "index and defaults", []string{got.Indexes[0].Name, got.PK, got.SK, got.TypeAttribute}, []string{"GSI1", "pk", "sk", "entityType"})
 	equal(t, "time", tbl.Now(), now)
 }

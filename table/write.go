@@ -187,7 +187,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 func (w *write) isStored(stored Item) bool {
 	if attribute := w.op.guard.revision.attribute; attribute != "" {
 		own := item.Text(w.written(attribute))
-		//mutants:guard only the own revision proves that a write was applied | TestRepo/revision/Put,_Put ./suites/schedules | && own == item.Text(stored[attribute]) =>
+		//mutants:guard only the own revision proves that a write was applied | TestRepo/revision/Save,_Save ./suites/schedules | && own == item.Text(stored[attribute]) =>
 		return own != "" && own == item.Text(stored[attribute])
 	}
 	//mutants:guard a version proves nothing | TestRepo/version/Update,_Update$ ./suites/schedules | return => return w.op.guard.version.set ||

@@ -127,7 +127,7 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 		return itemCount{}, err
 	}
 	count := tbl.Count
-	if slices.ContainsFunc(tbl.Schema().Indexes, func(x schema.Index) bool { return x.Name == q.Index && hasKey(x, tbl.Schema().TTL) }) {
+	if slices.ContainsFunc(tbl.Schema().Indexes, func(x schema.Index) bool { return x.Name == q.Index && hasKey(x, tbl.Schema().TTLAttribute) }) {
 		count = func(ctx context.Context, q table.Query) (table.Stats, error) { return countKeys(ctx, tbl, q) }
 	}
 	stats, err := count(ctx, q)
@@ -144,8 +144,8 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 // noteUnmarked says on standard error that expired items cannot be told from others in an index
 // that does not hold their expiry.
 func (p *program) noteUnmarked(spec schema.Table, index, done string) {
-	if index != "" && spec.TTL != "" && !holds(spec, index, spec.TTL) {
-		fmt.Fprintf(p.stderr, "The index does not hold %s: items that have expired are %s.\n", oneLine(spec.TTL), done)
+	if index != "" && spec.TTLAttribute != "" && !holds(spec, index, spec.TTLAttribute) {
+		fmt.Fprintf(p.stderr, "The index does not hold %s: items that have expired are %s.\n", oneLine(spec.TTLAttribute), done)
 	}
 }
 

@@ -111,7 +111,7 @@ type examples struct {
 
 func newExamples(t *testing.T) *examples {
 	t.Helper()
-	spec := schema.Table{Name: "AppCore", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+	spec := schema.Table{Name: "AppCore", TTLAttribute: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
 	tbl := tabletest.New(t, spec, nil)
 	user := `{
 		"pk": {"S": "USER#u-123"}, "sk": {"S": "PROFILE"}, "entityType": {"S": "USER"}, "revision": {"S": "UVDJ2WTN3V4QZ7SRLB5EXK6OYA"},

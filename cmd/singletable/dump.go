@@ -248,7 +248,7 @@ func identity(live live, name string, d *types.TableDescription) string {
 
 // rawTable is openRaw for a schema.
 func rawTable(client *dynamodb.Client, spec schema.Table, observe func(context.Context, table.Event)) (*table.Table, error) {
-	spec.TTL = ""
+	spec.TTLAttribute = ""
 	// DynamoDB takes a vector without the partition of its index, and items are written as they
 	// were. Seen: nubo-db/dynamodb-conformance, vectorSearch/writeValidation.test.ts.
 	spec.Vectors = slices.Clone(spec.Vectors)

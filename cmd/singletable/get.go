@@ -109,7 +109,7 @@ func itemText(spec schema.Table, item table.Item, now time.Time) string {
 	rows := make([][]string, len(names))
 	for i, name := range names {
 		text := valueText(item[name], maxValue)
-		if at, ok := expiring.Of(item, spec.TTL); ok && name == spec.TTL {
+		if at, ok := expiring.Of(item, spec.TTLAttribute); ok && name == spec.TTLAttribute {
 			text += "  " + expiryText(at, now)
 		}
 		rows[i] = []string{printable(name), kindOf(item[name]), text}
@@ -120,7 +120,7 @@ func itemText(spec schema.Table, item table.Item, now time.Time) string {
 // headNames returns the names of the table's keys, and of the attributes for type and
 // expiry.
 func headNames(spec schema.Table) []string {
-	return slices.DeleteFunc([]string{spec.PK, spec.SK, spec.Type, spec.TTL}, func(name string) bool { return name == "" })
+	return slices.DeleteFunc([]string{spec.PK, spec.SK, spec.TypeAttribute, spec.TTLAttribute}, func(name string) bool { return name == "" })
 }
 
 // expiryText says when an item expires or has expired.

@@ -51,7 +51,7 @@ func TestPlanThenEnsure(t *testing.T) {
 	name := tabletest.New(t, appCore(), nil).Schema().Name
 	spec := encode(t, nextRelease(name))
 	manual := nextRelease(name)
-	manual.TTL = "ttl"
+	manual.TTLAttribute = "ttl"
 	unsupported := nextRelease(name)
 	unsupported.PointInTimeRecovery = true // which no local engine has
 	for _, step := range []struct {
@@ -226,7 +226,7 @@ func TestSchema(t *testing.T) {
 	for file, spec := range map[string]schema.Table{
 		"schema-plain": appCore(),
 		"schema-kinds": {
-			Name: "Kinds", PK: "id", PKType: number, SK: "at", SKType: bytes, TTL: "ttl", Stream: types.StreamViewTypeKeysOnly,
+			Name: "Kinds", PK: "id", PKType: number, SK: "at", SKType: bytes, TTLAttribute: "ttl", Stream: types.StreamViewTypeKeysOnly,
 			Indexes: []schema.Index{
 				{Name: "GSI1", PK: "at", PKType: bytes, SK: "id", SKType: number},
 				{Name: "GSI2", PK: "x", Projection: types.ProjectionTypeKeysOnly},

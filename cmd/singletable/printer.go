@@ -81,7 +81,7 @@ func (p printer) columnNames() []string {
 		names = []string{p.spec.PK}
 	}
 	var all []string
-	for _, name := range append(names, p.spec.Type) {
+	for _, name := range append(names, p.spec.TypeAttribute) {
 		if name != "" && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
@@ -176,7 +176,7 @@ func (p printer) row(names []string, of typeRanks, item table.Item) []string {
 			texts = append(texts, of.text(name, item[name]))
 		}
 	}
-	at, ok := expiring.Of(item, p.spec.TTL)
+	at, ok := expiring.Of(item, p.spec.TTLAttribute)
 	return append(row, summary(texts, ok && !at.After(p.now())))
 }
 

@@ -312,7 +312,7 @@ func (p *program) noteRows(spec schema.Table, index string, kinds kinds.Finder) 
 // noteUntyped says on standard error that no item has a type, unless the index does not hold
 // types.
 func (p *program) noteUntyped(spec schema.Table, index string, kinds kinds.Finder) {
-	if hint := kinds.Hint(spec); hint != "" && holds(spec, index, spec.Type) {
+	if hint := kinds.Hint(spec); hint != "" && holds(spec, index, spec.TypeAttribute) {
 		fmt.Fprintln(p.stderr, hint)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // library has stored, and which expire at other times than whole seconds.
 func unprepared(t *testing.T) *table.Table {
 	t.Helper()
-	tbl := tabletest.New(t, schema.Table{Name: "Complaints", PK: "tenant", SK: "id", TTL: "expires", Indexes: []schema.Index{
+	tbl := tabletest.New(t, schema.Table{Name: "Complaints", PK: "tenant", SK: "id", TTLAttribute: "expires", Indexes: []schema.Index{
 		{Name: "byCustomer", PK: "customer", SK: "createdAt"},
 		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 		{Name: "open", PK: "state", Projection: "KEYS_ONLY"},

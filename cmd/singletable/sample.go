@@ -145,7 +145,7 @@ func partitionAttributes(spec schema.Table, index string) []string {
 
 // typeOf returns the type of an item, "" if it has none.
 func typeOf(spec schema.Table, item table.Item) string {
-	if v, ok := item[spec.Type].(*types.AttributeValueMemberS); ok {
+	if v, ok := item[spec.TypeAttribute].(*types.AttributeValueMemberS); ok {
 		return v.Value
 	}
 	return ""

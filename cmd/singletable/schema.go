@@ -58,7 +58,7 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	if *sample < 0 {
 		return usageError("-sample is a number of items")
 	}
-	if err := (schema.Table{Name: rest[0], Type: *kind}).Validate(); err != nil {
+	if err := (schema.Table{Name: rest[0], TypeAttribute: *kind}).Validate(); err != nil {
 		return err
 	}
 	live, err := p.connect(ctx)

@@ -42,7 +42,7 @@ func everything() tablemodel.Model {
 	pattern := tablemodel.Pattern{PK: "{{A}}#{n:20}#{at:time}", SK: "#{at:time-ms}#{1}##ü"}
 	return tablemodel.Model{
 		Table: schema.Table{
-			Name: "Every-thing_1.0", PK: "PK", SK: "SK", PKType: "S", SKType: "B", Type: "kind", Shape: "shape", TTL: "ttl",
+			Name: "Every-thing_1.0", PK: "PK", SK: "SK", PKType: "S", SKType: "B", TypeAttribute: "kind", Shape: "shape", TTLAttribute: "ttl",
 			Indexes: []schema.Index{
 				{Name: "GSI1", PK: "a", SK: "b", PKType: "N", SKType: "S", Projection: "INCLUDE", Include: []string{"x"}, ProvisionedThroughput: some, WarmThroughput: some},
 				{Name: "GSI2", PKs: []schema.Attribute{{Name: "c"}, {Name: "d", Type: "N"}}, SKs: []schema.Attribute{{Name: "e"}}, ProvisionedThroughput: some},

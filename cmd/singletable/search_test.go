@@ -15,7 +15,7 @@ import (
 func withVectors(t *testing.T) *table.Table {
 	t.Helper()
 	tbl := tabletest.New(t, schema.Table{
-		Name: "Products", TTL: "until",
+		Name: "Products", TTLAttribute: "until",
 		Vectors: []schema.VectorIndex{
 			{
 				Name: "byText", Attribute: "embedding", Dimensions: 3,

@@ -21,7 +21,7 @@ import (
 
 func appCore() schema.Table {
 	return schema.Table{
-		Name: "AppCore", TTL: "expiresAt",
+		Name: "AppCore", TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}
 }
@@ -40,7 +40,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	name := tabletest.New(t, appCore(), nil).Schema().Name
 	differs := appCore()
-	differs.TTL = ""
+	differs.TTLAttribute = ""
 	differs.Indexes = append(
 		differs.Indexes,
 		schema.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly},

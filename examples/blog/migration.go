@@ -168,7 +168,7 @@ func audit(ctx context.Context, s *store.Store, out report.Report, acknowledged 
 		for i, p := range posts {
 			ks[i] = store.PostKey(p.ID)
 		}
-		found, err := s.Posts.GetMany(ctx, ks)
+		found, err := s.Posts.BatchGet(ctx, ks)
 		if err != nil {
 			return err
 		}

@@ -18,9 +18,9 @@ import (
 // is left to the items.
 func spec(name string) schema.Table {
 	return schema.Table{
-		Name:    name,
-		TTL:     "expiresAt",
-		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+		Name:         name,
+		TTLAttribute: "expiresAt",
+		Indexes:      []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	}
 }
 

@@ -46,7 +46,7 @@ func SetAside(ctx context.Context, t *table.Table, itemType string, pk keys.PK, 
 	if err != nil {
 		return err
 	}
-	stored[t.Schema().Type] = &types.AttributeValueMemberS{Value: itemType}
+	stored[t.Schema().TypeAttribute] = &types.AttributeValueMemberS{Value: itemType}
 	return t.Do(ctx, table.Put(keys.Key{PK: pk, SK: asidePrefix.SK(name...)}, stored).WithName("set aside"))
 }
 

@@ -122,7 +122,7 @@ func TakeNext[S any](ctx context.Context, l Lease, first S, next func(S) S, seen
 		switch {
 		case errors.Is(err, table.ErrNotFound):
 			err = h.write(ctx, func(set table.Item) table.Op {
-				set[l.Table.Schema().Type] = &types.AttributeValueMemberS{Value: l.Type}
+				set[l.Table.Schema().TypeAttribute] = &types.AttributeValueMemberS{Value: l.Type}
 				return table.Create(l.Key, set)
 			})
 			if errors.Is(err, table.ErrExists) {

@@ -26,7 +26,7 @@ const (
 // [ReaderType] the partition.
 func Owned(spec *schema.Table, stored table.Item, itemType string) bool {
 	switch {
-	case item.Text(stored[spec.Type]) != itemType:
+	case item.Text(stored[spec.TypeAttribute]) != itemType:
 		return false
 	case itemType == Type: // under a key of the user's
 		return stored[revision] != nil
@@ -56,7 +56,7 @@ func Check(t *table.Table, key keys.Key, aside bool) error {
 		}
 		attributes := value.(*types.AttributeValueMemberM).Value // of a struct
 		for _, name := range slices.Sorted(maps.Keys(attributes)) {
-			if slices.Contains([]string{spec.PK, spec.SK, spec.Type, spec.TTL}, name) {
+			if slices.Contains([]string{spec.PK, spec.SK, spec.TypeAttribute, spec.TTLAttribute}, name) {
 				return fmt.Errorf("%w: the table has the lease's attribute %q for its key, its type or its expiry", table.ErrInvalid, name)
 			}
 		}

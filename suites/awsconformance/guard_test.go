@@ -70,7 +70,7 @@ func everyRequest(t *testing.T, client *dynamodb.Client, name string) map[string
 	ctx, n := t.Context(), aws.String(name)
 	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "A"}}
 	second := func(_ any, err error) error { return err }
-	spec := schema.Table{Name: name, TTL: "ttl"}
+	spec := schema.Table{Name: name, TTLAttribute: "ttl"}
 	tbl := expect.Value(table.New(client, spec, nil))(t)
 	k := keys.Key{PK: "A", SK: "A"}
 	one := table.Put(k, nil)
@@ -133,7 +133,7 @@ func TestTablesOfTheRun(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, "made")
 	client, faults := guarded(t, g)
-	lost := schema.Table{Name: g.TablePrefix() + "lost", TTL: "ttl"}
+	lost := schema.Table{Name: g.TablePrefix() + "lost", TTLAttribute: "ttl"}
 	faults.Next("CreateTable", tabletest.DropResponse())
 	expect.OK(t, lost.Ensure(t.Context(), client))
 

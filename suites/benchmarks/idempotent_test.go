@@ -46,7 +46,7 @@ func BenchmarkIdempotentCreate(b *testing.B) {
 						var meter requestMeter
 						client := tabletest.Client(b, meter.install(delay))
 						units := 0.0
-						spec := schema.Table{TTL: "expiresAt"}
+						spec := schema.Table{TTLAttribute: "expiresAt"}
 						tbl := tabletest.New(b, spec, nil)
 						benchmarkCreate(b, items, &meter, &units, protocol.open(b, client, tbl.Schema().Name, &units))
 					})
@@ -114,7 +114,7 @@ func (m *requestMeter) Do(r *http.Request) (*http.Response, error) {
 }
 
 func openIdempotency(b *testing.B, client *dynamodb.Client, name string, units *float64) creator {
-	tbl, err := table.New(client, schema.Table{Name: name, TTL: "expiresAt"}, &table.Options{
+	tbl, err := table.New(client, schema.Table{Name: name, TTLAttribute: "expiresAt"}, &table.Options{
 		Observe: func(_ context.Context, e table.Event) { *units += e.Capacity },
 	})
 	must(b, err)

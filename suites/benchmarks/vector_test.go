@@ -49,7 +49,7 @@ func BenchmarkVector(b *testing.B) {
 		Type: "PRODUCT", Key: func(p product) keys.Key { return keys.Key{PK: keys.PK("PRODUCT#" + p.ID), SK: keys.Metadata} },
 	})
 	must(b, err)
-	must(b, products.Put(b.Context(), &want))
+	must(b, products.Save(b.Context(), &want))
 	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: want.PK}, "sk": &types.AttributeValueMemberS{Value: want.SK}}
 	for _, lib := range []struct {
 		name  string
@@ -75,7 +75,7 @@ func BenchmarkVector(b *testing.B) {
 		},
 		{
 			"singletable",
-			func(ctx context.Context, v product) error { return products.Put(ctx, &v) },
+			func(ctx context.Context, v product) error { return products.Save(ctx, &v) },
 			func(ctx context.Context) (product, error) {
 				return products.Get(ctx, keys.Key{PK: keys.PK(want.PK), SK: keys.SK(want.SK)})
 			},

@@ -35,11 +35,11 @@ func adoption(t *testing.T, h Harness) {
 		}
 		p := expect.Value(r.Get(t.Context(), accountKey("u-1")))(t)
 		p.Name = "Eva"
-		if err := r.Put(t.Context(), &p); err != nil {
+		if err := r.Save(t.Context(), &p); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		wantErr(t, r.Put(t.Context(), &person1{ID: "u-1", Email: "ana@x"}), table.ErrStale)
+		wantErr(t, r.Save(t.Context(), &person1{ID: "u-1", Email: "ana@x"}), table.ErrStale)
 		for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x")} {
 			got := raw(t, tbl, key)
 			if p.Revision == "" || diffItems(table.Item{"r": str(p.Revision), "x": num("1")}, table.Item{"r": got["revision"], "x": got["x"]}) != "" {

@@ -34,7 +34,7 @@ func testCount(t *testing.T, h Harness) {
 	}
 	past, future := tbl.Now().Add(-time.Hour).Unix(), tbl.Now().Add(time.Hour).Unix()
 	for sk, expiry := range map[string]any{"N#past": past, "N#future": future, "N#never": 0, "N#text": "soon"} {
-		ops = append(ops, table.Put(key(sk), map[string]any{"entityType": "N", tbl.Schema().TTL: expiry}))
+		ops = append(ops, table.Put(key(sk), map[string]any{"entityType": "N", tbl.Schema().TTLAttribute: expiry}))
 	}
 	expect.OK(t, tbl.BatchWrite(t.Context(), ops...))
 	all := table.Query{PK: "A#1"}

@@ -30,7 +30,7 @@ var now = time.Date(2100, time.January, 15, 10, 5, 0, 0, time.UTC)
 // appCore is the table of most tests.
 func appCore() schema.Table {
 	return schema.Table{
-		TTL: "expiresAt",
+		TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 			{Name: "LSI1", SK: "lsi1sk", Local: true},

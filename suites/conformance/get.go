@@ -74,7 +74,7 @@ func getSimpleKey(t *testing.T, h Harness) {
 
 func getRenamed(t *testing.T, h Harness) {
 	tbl := h.newTable(t, schema.Table{
-		PK: "hash", SK: "range", TTL: "ttl", Type: "_t", // The first two are reserved in expressions.
+		PK: "hash", SK: "range", TTLAttribute: "ttl", TypeAttribute: "_t", // The first two are reserved in expressions.
 		Indexes: []schema.Index{{Name: "inverted", PK: "range", SK: "hash"}},
 	})
 	must(t, tbl.Do(t.Context(), table.Create(user, table.Item{"_t": str("user"), "ttl": num("4133980800"), "n": num("7")})))

@@ -82,9 +82,9 @@ func otherTypes(t *testing.T, h Harness) {
 	revised := newRepo(t, tbl, single)
 	must(t, tbl.Do(t.Context(), table.Put(key, note{Type: "OTHER", N: 7})))
 	for name, err := range map[string]error{
-		"Put":                    plain.Put(t.Context(), &e),
+		"Save":                   plain.Save(t.Context(), &e),
 		"Delete":                 plain.Delete(t.Context(), key),
-		"Put with a revision":    revised.Put(t.Context(), &person1{ID: "u-1"}),
+		"Save with a revision":   revised.Save(t.Context(), &person1{ID: "u-1"}),
 		"Delete with a revision": revised.Delete(t.Context(), key),
 	} {
 		if !errors.Is(err, table.ErrWrongType) {
@@ -93,8 +93,8 @@ func otherTypes(t *testing.T, h Harness) {
 	}
 	stored(t, tbl, key, note{Type: "OTHER", N: 7})
 	patched(t, tbl, key, table.Item{"expiresAt": num("5")})
-	must(t, plain.Put(t.Context(), &e))
-	must(t, plain.Put(t.Context(), &e))
+	must(t, plain.Save(t.Context(), &e))
+	must(t, plain.Save(t.Context(), &e))
 	must(t, plain.Delete(t.Context(), key))
 	must(t, plain.Delete(t.Context(), key))
 }
@@ -147,7 +147,7 @@ func selfMade(t *testing.T, h Harness) {
 	}
 	is("one")
 	v.text = "two"
-	must(t, r.Put(t.Context(), &v))
+	must(t, r.Save(t.Context(), &v))
 	is("two")
 	var err error
 	v, err = r.Update(t.Context(), key, func(v *ticket) error { v.text = "three"; return nil })
@@ -174,7 +174,7 @@ func missingCopy(t *testing.T, h Harness) {
 	must(t, r.Create(t.Context(), &p))
 	must(t, tbl.Do(t.Context(), table.Delete(mailKey("ana@x"))))
 	p.Name = "Eva"
-	must(t, r.Put(t.Context(), &p))
+	must(t, r.Save(t.Context(), &p))
 	equal(t, "copy", expect.Value(r.Consistent().Get(t.Context(), mailKey("ana@x")))(t), p)
 }
 

@@ -33,7 +33,7 @@ func nameTests() tests {
 
 func pathlike() schema.Table {
 	return schema.Table{
-		PK: "p.k[0]", SK: "s.k[0]", Type: "type.name[0]", Shape: "shape.of[0]", TTL: "expires.at[0]",
+		PK: "p.k[0]", SK: "s.k[0]", TypeAttribute: "type.name[0]", Shape: "shape.of[0]", TTLAttribute: "expires.at[0]",
 		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "g.pk[0]", SK: "g.sk[0]"},
 			{Name: "LSI1", SK: "l.sk[0]", Local: true},

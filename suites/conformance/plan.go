@@ -35,7 +35,7 @@ func formerRelease() schema.Table {
 
 func nextRelease(live schema.Table) schema.Table {
 	s := live
-	s.TTL, s.Stream = "expiresAt", types.StreamViewTypeKeysOnly
+	s.TTLAttribute, s.Stream = "expiresAt", types.StreamViewTypeKeysOnly
 	s.Indexes = []schema.Index{
 		{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk", SKType: types.ScalarAttributeTypeN, Projection: types.ProjectionTypeInclude, Include: []string{"n"}},
 		live.Indexes[0],

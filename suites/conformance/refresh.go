@@ -143,7 +143,7 @@ func refreshesUnversioned(t *testing.T, h Harness) {
 	}
 	tbl := h.newTable(t, appCore())
 	e := repo.Entity[plain]{Type: "PLAIN", Key: func(p plain) keys.Key { return accountKey(p.ID) }}
-	must(t, newRepo(t, tbl, e).Put(ctx, &plain{ID: "p", N: 1}))
+	must(t, newRepo(t, tbl, e).Save(ctx, &plain{ID: "p", N: 1}))
 	e.Indexes = repo.Indexes[plain]{"GSI1": func(p plain) keys.Key { return keys.Key{PK: "N", SK: keys.SK(fmt.Sprintf("%03d", p.N))} }}
 	r := newRepo(t, tbl, e)
 	ops := expect.Value(r.RefreshOps(ctx, raw(t, tbl, accountKey("p"))))(t)

@@ -45,7 +45,7 @@ func writesKeepTheUnknown(t *testing.T, h Harness) {
 				return []table.Op{table.Put(other, note{})}, moves(p)
 			}))
 		},
-		"Put": func(r *repo.Repo[person1], _ *table.Table) error { return r.Put(t.Context(), new(read(r))) },
+		"Save": func(r *repo.Repo[person1], _ *table.Table) error { return r.Save(t.Context(), new(read(r))) },
 		"Update that moves a copy": func(r *repo.Repo[person1], tbl *table.Table) error {
 			err := expect.ErrOf(r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.Email = "eva@x"; return moves(p) }))
 			if err == nil && raw(t, tbl, mailKey("ana@x")) != nil {
@@ -102,8 +102,8 @@ func noChange(t *testing.T, h Harness) {
 	before := sent(faults)
 	got := expect.Value(r.Update(t.Context(), accountKey("u-1"), func(*person1) error { return nil }))(t)
 	equal(t, "entity", got, p)
-	must(t, r.Put(t.Context(), &p))
-	equal(t, "entity after Put", p, got)
+	must(t, r.Save(t.Context(), &p))
+	equal(t, "entity after Save", p, got)
 	equal(t, "requests, both of them reads", sent(faults)-before, 2)
 
 	// Other ops of the transaction depend on the entity all the same.
@@ -143,7 +143,7 @@ func noRevival(t *testing.T, h Harness) {
 			_, err := r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.Name = "Eva"; return nil })
 			return err
 		},
-		"Put": func(_ *table.Table, r *repo.Repo[person1], p person1) error { return r.Put(t.Context(), &p) },
+		"Save": func(_ *table.Table, r *repo.Repo[person1], p person1) error { return r.Save(t.Context(), &p) },
 		"UpdateOps": func(tbl *table.Table, r *repo.Repo[person1], p person1) error {
 			return tbl.Transact(t.Context(), r.UpdateOps(p, &p)...)
 		},
@@ -161,8 +161,8 @@ func noRevival(t *testing.T, h Harness) {
 		}
 		wantErr(t, expect.ErrOf(r.Get(t.Context(), accountKey("u-1"))), table.ErrNotFound)
 		again := person1{ID: "u-1", Email: "ana@x"}
-		if name == "Put" {
-			must(t, r.Put(t.Context(), &again))
+		if name == "Save" {
+			must(t, r.Save(t.Context(), &again))
 		} else {
 			must(t, r.Create(t.Context(), &again))
 		}
@@ -224,6 +224,6 @@ func besideOwn(t *testing.T, h Harness) {
 		equal(t, "updated", p.Name, got.Name+"!")
 		keeps("an update of the field", nil)
 		p.Address.City += "a"
-		keeps("a put", r.Put(t.Context(), &p))
+		keeps("a put", r.Save(t.Context(), &p))
 	}
 }

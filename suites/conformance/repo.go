@@ -109,7 +109,7 @@ func otherEntities(t *testing.T, h Harness) {
 	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: accountEntity.Key, Version: "version"})
 	must(t, accounts.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 	_, get := users.Get(t.Context(), accountKey("u-123"))
-	_, many := users.GetMany(t.Context(), []keys.Key{accountKey("u-123")})
+	_, many := users.BatchGet(t.Context(), []keys.Key{accountKey("u-123")})
 	_, query := users.Query(t.Context(), table.Query{PK: user.PK})
 	_, all := table.Collect(users.All(t.Context(), table.Query{PK: user.PK}))
 	_, update := users.Update(t.Context(), accountKey("u-123"), func(*account) error { return nil })

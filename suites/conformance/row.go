@@ -149,7 +149,7 @@ func undecodableNamed(t *testing.T, h Harness) {
 			"TransactGet": expect.ErrOf(table.TransactGet[note](t.Context(), txs, []keys.Key{txKey(1), bad})),
 		} {
 			op, ok := table.FailedOp(read, "")
-			if !ok || op.Key != bad || op.Position != 2 {
+			if !ok || op.Key != bad || op.OpNumber != 2 {
 				t.Errorf("%s, %s: %#v", what, call, read)
 			}
 			unprinted(t, read)

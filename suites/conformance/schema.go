@@ -90,7 +90,7 @@ func schemaKinds(t *testing.T, h Harness) {
 	client := h.Client(t)
 	number, bytes := types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
 	spec := h.named(t, client, schema.Table{
-		PK: "id", PKType: number, SK: "at", SKType: bytes, TTL: "ttl", Type: "kind",
+		PK: "id", PKType: number, SK: "at", SKType: bytes, TTLAttribute: "ttl", TypeAttribute: "kind",
 		Indexes: []schema.Index{
 			{Name: "a.b-c_d", PK: "at", PKType: bytes, SK: "id", SKType: number},
 			{Name: "simple", PK: "x", Projection: types.ProjectionTypeKeysOnly},

@@ -145,7 +145,7 @@ func shapeReads(t *testing.T, h Harness) {
 	for name, got := range map[string][]customer{
 		"Get":           {expect.Value(r.Get(t.Context(), accountKey("u-1")))(t)},
 		"Get of a copy": {expect.Value(r.Consistent().Get(t.Context(), mail))(t)},
-		"GetMany":       {expect.Value(r.GetMany(t.Context(), []keys.Key{mail}))(t)[mail]},
+		"BatchGet":      {expect.Value(r.BatchGet(t.Context(), []keys.Key{mail}))(t)[mail]},
 		"TransactGet":   {expect.Value(table.TransactGet[customer](t.Context(), r.View(), []keys.Key{mail}))(t)[mail]},
 		"Query":         expect.Value(r.Query(t.Context(), partition))(t).Items,
 		"All":           expect.Value(table.Collect(r.All(t.Context(), partition)))(t),
@@ -203,9 +203,9 @@ func shapeWrites(t *testing.T, h Harness) {
 		"Update that moves the entity": func(_ *table.Table, r *repo.Repo[customer], _ customer) error {
 			return expect.ErrOf(r.Update(t.Context(), accountKey("u-1"), func(c *customer) error { c.ID = "u-2"; return rename(c) }))
 		},
-		"Put": func(_ *table.Table, r *repo.Repo[customer], c customer) error {
+		"Save": func(_ *table.Table, r *repo.Repo[customer], c customer) error {
 			must(t, rename(&c))
-			return r.Put(t.Context(), &c)
+			return r.Save(t.Context(), &c)
 		},
 		"UpdateOps": func(tbl *table.Table, r *repo.Repo[customer], c customer) error {
 			old := c

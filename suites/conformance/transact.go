@@ -61,7 +61,7 @@ func transactFails(t *testing.T, h Harness) {
 		t.Fatalf("error %v", err)
 	}
 	failed := tx.Failed[0]
-	if failed.Op != "Update" || failed.Position != 2 || failed.Name != "balance" || failed.Key != txKey(2) ||
+	if failed.Op != "Update" || failed.OpNumber != 2 || failed.Name != "balance" || failed.Key != txKey(2) ||
 		!errors.Is(failed, table.ErrConditionFailed) {
 		t.Errorf("failed op %+v", failed)
 	}

@@ -201,7 +201,7 @@ func newerShapeRefused(t *testing.T, h Harness) {
 	for name, call := range map[string]func() error{
 		"Get":        func() error { return expect.ErrOf(r0.Get(ctx, key)) },
 		"Get, 1":     func() error { return expect.ErrOf(r1.Get(ctx, mail)) },
-		"GetMany":    func() error { return expect.ErrOf(r0.GetMany(ctx, []keys.Key{key})) },
+		"BatchGet":   func() error { return expect.ErrOf(r0.BatchGet(ctx, []keys.Key{key})) },
 		"Query":      func() error { return expect.ErrOf(r0.Query(ctx, table.Query{PK: key.PK})) },
 		"projection": func() error { return expect.ErrOf(table.QueryPage[mailed](ctx, r0.View(), projected)) },
 		"Collect":    func() error { return repo.Collect(ctx, tbl, table.Query{PK: key.PK}, r0.AppendTo(&into)) },
@@ -211,7 +211,7 @@ func newerShapeRefused(t *testing.T, h Harness) {
 		"Update mail": func() error {
 			return expect.ErrOf(r1.Update(ctx, mail, func(c *customer1) error { c.Name = "x"; return nil }))
 		},
-		"Put":         func() error { return r0.Put(ctx, &customer0{ID: "u-1", Email: "ana@x", Revision: c.Revision}) },
+		"Save":        func() error { return r0.Save(ctx, &customer0{ID: "u-1", Email: "ana@x", Revision: c.Revision}) },
 		"Delete":      func() error { return r1.Delete(ctx, key) },
 		"Delete mail": func() error { return r0.Delete(ctx, mail) },
 		"Refresh":     func() error { return expect.ErrOf(r0.Refresh(ctx, key)) },
@@ -248,10 +248,10 @@ func newerShapeKept(t *testing.T, h Harness) {
 	shaped("updated by an older program", "1", "0")
 	old := expect.Value(r0.Consistent().Get(t.Context(), accountKey("u-1")))(t)
 	old.Name = "Ida"
-	must(t, r0.Put(t.Context(), &old))
+	must(t, r0.Save(t.Context(), &old))
 	shaped("put by an older program", "1", "0")
 	old.Name = "Leo"
-	must(t, r0.Put(t.Context(), &old))
+	must(t, r0.Save(t.Context(), &old))
 	equal(t, "read by the newer program", expect.Value(r1.Consistent().Get(t.Context(), mailKey("ana@x")))(t),
 		customer1{ID: "u-1", Email: "ana@x", Name: "Leo", Tier: "gold", Revision: old.Revision})
 
@@ -266,7 +266,7 @@ func newerShapeKept(t *testing.T, h Harness) {
 	old = expect.Value(r0.Consistent().Get(t.Context(), accountKey("u-1")))(t)
 	wantErr(t, tbl.Transact(t.Context(), r0.UpdateOps(old, new(old))...), table.ErrNewerShape)
 	c.Name = "Ana"
-	must(t, r1.Put(t.Context(), &c))
+	must(t, r1.Save(t.Context(), &c))
 	shaped("put by a program with an older shape", "2", "0")
 	if changed := expect.Value(r1.Refresh(t.Context(), accountKey("u-1")))(t); changed {
 		t.Error("an item of a newer shape was refreshed")

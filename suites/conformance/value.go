@@ -181,7 +181,7 @@ func wantRefusal(t *testing.T, how string, err, kind error, parts ...string) {
 		}
 	}
 	op, ok := table.FailedOp(err, "")
-	if index := map[bool]int{true: 0, false: 2}[how == "alone"]; !ok || op.Position != index || op.Name != "second" {
+	if index := map[bool]int{true: 0, false: 2}[how == "alone"]; !ok || op.OpNumber != index || op.Name != "second" {
 		t.Errorf("%s: the op is not named: %v", how, err)
 	}
 }

@@ -153,7 +153,7 @@ func TestRefusalsOfTransactions(t *testing.T) {
 		}
 		one := strings.HasPrefix(p.id, "one ")
 		if op, named := table.FailedOp(err, ""); one || named {
-			if !named || op.Key != key || op.Op != "Update" || op.Position != 1 || !errors.Is(op, table.ErrTooLarge) {
+			if !named || op.Key != key || op.Op != "Update" || op.OpNumber != 1 || !errors.Is(op, table.ErrTooLarge) {
 				t.Errorf("%s: failed %v of %v", p.id, op, tx)
 			}
 		}

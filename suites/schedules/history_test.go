@@ -25,7 +25,7 @@ var limit = flag.Int("limit", 6, "how many schedules to run in order, and how ma
 
 var faults = flag.Int("faults", 2, "how many faults a schedule has at most")
 
-var spec = schema.Table{Name: "Schedules", TTL: "expiresAt"}
+var spec = schema.Table{Name: "Schedules", TTLAttribute: "expiresAt"}
 
 // person is an entity that has all kinds of guards. A repository uses one.
 type person struct {
@@ -174,7 +174,7 @@ func put(change func(*person)) call {
 		run: func(ctx context.Context, a *actor) (person, error) {
 			v := a.read
 			change(&v)
-			err := a.repo.Put(ctx, &v)
+			err := a.repo.Save(ctx, &v)
 			return v, err
 		},
 		model: func(s *state, number int) (person, error) {

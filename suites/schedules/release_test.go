@@ -273,7 +273,7 @@ func setUpReleases(ctx context.Context, r *tabletest.Run, old repo.Entity[named]
 			return err
 		}
 		o.Title = "seven"
-		if err = second.Put(ctx, &o); errors.Is(err, table.ErrStale) {
+		if err = second.Save(ctx, &o); errors.Is(err, table.ErrStale) {
 			_, err = second.Update(ctx, orderKey(r.ID), func(o *renaming) error { o.Title = "seven"; return nil })
 		}
 		return err

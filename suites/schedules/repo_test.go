@@ -43,12 +43,12 @@ var histories = map[string][][]call{
 	},
 	"Update, Update":                                        {{update("1", increment)}, {update("1", increment)}},
 	"Update, Update, Update":                                {{update("1", increment)}, {update("1", increment)}, {update("1", rename("+"))}},
-	"Put, Put":                                              {{get("1"), put(increment)}, {get("1"), put(rename("+"))}},
-	"Put, Update":                                           {{get("1"), put(increment)}, {update("1", rename("+"))}},
+	"Save, Save":                                            {{get("1"), put(increment)}, {get("1"), put(rename("+"))}},
+	"Save, Update":                                          {{get("1"), put(increment)}, {update("1", rename("+"))}},
 	"Update, Delete":                                        {{update("1", increment)}, {del("1")}},
 	"Delete, Delete and Create":                             {{del("1")}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
 	"Update, Delete and Create":                             {{update("1", increment)}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
-	"Put, Delete and Create":                                {{get("1"), put(increment)}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
+	"Save, Delete and Create":                               {{get("1"), put(increment)}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
 	"DeleteOps, Delete and Create":                          {{get("1"), delRead()}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
 	"adopted: Update, Delete":                               {{update("1", increment)}, {del("1")}},
 	"adopted: Update, Update":                               {{update("1", increment)}, {update("1", increment)}},
@@ -57,7 +57,7 @@ var histories = map[string][][]call{
 	"Update that moves, Delete":                             {{update("1", moveTo("b"))}, {del("1")}},
 	"Update that moves, Create of that mail":                {{update("1", moveTo("b"))}, {create(person{ID: "2", Mail: "b", Name: "ben"})}},
 	"Update that moves the main key, Create under that key": {{update("1", func(p *person) { p.ID = "2" })}, {create(person{ID: "2", Mail: "b", Name: "ben"})}},
-	"Put that moves, Create of the mail left":               {{get("1"), put(moveTo("b"))}, {create(person{ID: "2", Mail: "a", Name: "ben"})}},
+	"Save that moves, Create of the mail left":              {{get("1"), put(moveTo("b"))}, {create(person{ID: "2", Mail: "a", Name: "ben"})}},
 }
 
 func TestRepo(t *testing.T) {
@@ -80,8 +80,8 @@ func TestRepo(t *testing.T) {
 // the one who is re-created. DeleteOps of a counted one expect the copy to have all attributes
 // of the former person.
 var losses = map[string][]string{
-	"version": {"Update, Delete and Create", "Put, Delete and Create", "DeleteOps, Delete and Create"},
-	"counted": {"Update, Delete and Create", "Put, Delete and Create"},
+	"version": {"Update, Delete and Create", "Save, Delete and Create", "DeleteOps, Delete and Create"},
+	"counted": {"Update, Delete and Create", "Save, Delete and Create"},
 }
 
 // historyOf returns a history on the entity with one kind of guard.

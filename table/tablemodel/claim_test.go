@@ -18,7 +18,7 @@ func TestClaimOwner(t *testing.T) {
 	number := func(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
 	raw := func(b string) types.AttributeValue { return &types.AttributeValueMemberB{Value: []byte(b)} }
 	var null *types.AttributeValueMemberS
-	plain, simple := schema.Table{Name: "T"}, schema.Table{Name: "T", SimpleKey: true, Type: "kind"}
+	plain, simple := schema.Table{Name: "T"}, schema.Table{Name: "T", SimpleKey: true, TypeAttribute: "kind"}
 	other := schema.Table{Name: "T", PKType: "B", SKType: "N"}
 	for name, test := range map[string]struct {
 		spec schema.Table

@@ -37,8 +37,8 @@ func CloudFormation(spec schema.Table) ([]byte, error) {
 	if len(in.Tags) > 0 {
 		properties["Tags"] = in.Tags // also with values that are empty
 	}
-	if spec.TTL != "" {
-		properties["TimeToLiveSpecification"] = object{"AttributeName": spec.TTL, "Enabled": true}
+	if spec.TTLAttribute != "" {
+		properties["TimeToLiveSpecification"] = object{"AttributeName": spec.TTLAttribute, "Enabled": true}
 	}
 	if spec.PointInTimeRecovery {
 		properties["PointInTimeRecoverySpecification"] = object{"PointInTimeRecoveryEnabled": true}

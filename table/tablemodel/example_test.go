@@ -133,7 +133,7 @@ func ExampleWorkbench() {
 
 // The template has the table as its one resource.
 func ExampleCloudFormation() {
-	template, err := tablemodel.CloudFormation(schema.Table{Name: "Notes", SimpleKey: true, TTL: "expiresAt"})
+	template, err := tablemodel.CloudFormation(schema.Table{Name: "Notes", SimpleKey: true, TTLAttribute: "expiresAt"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func ExampleCloudFormation() {
 }
 
 func ExampleTerraform() {
-	config, err := tablemodel.Terraform(schema.Table{Name: "Notes", TTL: "expiresAt"})
+	config, err := tablemodel.Terraform(schema.Table{Name: "Notes", TTLAttribute: "expiresAt"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,11 +17,11 @@ import (
 // schemas are schemas that use everything there is.
 var schemas = map[string]schema.Table{
 	"small":  {Name: "Notes"},
-	"simple": {Name: "Flags", PK: "id", SimpleKey: true, TTL: "until"},
+	"simple": {Name: "Flags", PK: "id", SimpleKey: true, TTLAttribute: "until"},
 	"full":   full,
 	"numbers": {
 		Name: "Readings", PK: "sensor", SK: "at", PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeN,
-		Type: "kind", Indexes: []schema.Index{{Name: "by-value", PK: "value", PKType: types.ScalarAttributeTypeN}},
+		TypeAttribute: "kind", Indexes: []schema.Index{{Name: "by-value", PK: "value", PKType: types.ScalarAttributeTypeN}},
 	},
 	"several": {
 		Name: "Matches", Indexes: []schema.Index{{
@@ -30,7 +30,7 @@ var schemas = map[string]schema.Table{
 		}},
 	},
 	"production": {
-		Name: "Orders", TTL: "expiresAt",
+		Name: "Orders", TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{
 			{
 				Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk",
@@ -45,7 +45,7 @@ var schemas = map[string]schema.Table{
 	},
 	// Names that Terraform would take for templates.
 	"templates": {
-		Name: "Templates", PK: "${a}", SK: "$${b}", TTL: `${file("secret")}`,
+		Name: "Templates", PK: "${a}", SK: "$${b}", TTLAttribute: `${file("secret")}`,
 		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "%{ if true }", SK: "%%{", Projection: types.ProjectionTypeInclude, Include: []string{"$%{c}${", "$", "100%", "//"}},
 			{Name: "LSI1", SK: "$$$${d}", Local: true},
@@ -54,7 +54,7 @@ var schemas = map[string]schema.Table{
 }
 
 var full = schema.Table{
-	Name: "Payments", PK: "PK", SK: "SK", TTL: "expiresAt",
+	Name: "Payments", PK: "PK", SK: "SK", TTLAttribute: "expiresAt",
 	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: "inverted", PK: "SK", SK: "PK", Projection: types.ProjectionTypeKeysOnly},

@@ -107,8 +107,8 @@ func (l layout) page(o Options) page {
 	}
 	p.Facts = []named{
 		{"Shown", count(len(slices.Concat(l.views[0].partitions...)), "item") + " of " + count(len(kinds), "type")},
-		{"Type", l.schema.Type},
-		{"Expiry", cmp.Or(l.schema.TTL, "none")},
+		{"Type", l.schema.TypeAttribute},
+		{"Expiry", cmp.Or(l.schema.TTLAttribute, "none")},
 		{"Stream", cmp.Or(string(l.schema.Stream), "not managed")},
 		{"Billing", cmp.Or(string(l.schema.BillingMode), "not managed")},
 	}
@@ -146,7 +146,7 @@ func (l layout) pagePartition(v view, s shown, o Options) pagePartition {
 			continue
 		}
 		row := pageRow{}
-		if v.holds(l.schema.Type) {
+		if v.holds(l.schema.TypeAttribute) {
 			row.Type = l.typeOf(r.value)
 		}
 		for _, name := range columns {

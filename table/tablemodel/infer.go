@@ -323,7 +323,7 @@ func (in inference) attribute(texts []string, samples []table.Item, near string,
 
 // equal returns the form in which an attribute equals the texts in all samples.
 func (in inference) equal(name string, texts []string, samples []table.Item, kind types.ScalarAttributeType) (segment, bool) {
-	own := []string{in.schema.PK, in.schema.SK, in.schema.Type, in.schema.Shape, in.schema.Shape + "From"}
+	own := []string{in.schema.PK, in.schema.SK, in.schema.TypeAttribute, in.schema.Shape, in.schema.Shape + "From"}
 	if slices.Contains(own, name) || !nameable(name) || in.claims && (name == item.OwnerPK || name == item.OwnerSK) {
 		return segment{}, false
 	}

@@ -158,7 +158,9 @@ func keyText(v types.AttributeValue) string {
 }
 
 // typeOf returns the value of the item's type attribute; empty if it has none.
-func (l layout) typeOf(attributes table.Item) string { return item.Text(attributes[l.schema.Type]) }
+func (l layout) typeOf(attributes table.Item) string {
+	return item.Text(attributes[l.schema.TypeAttribute])
+}
 
 // byType returns the table's items by their types, in the order of their keys.
 func (l layout) byType() map[string][]table.Item {

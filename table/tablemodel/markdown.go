@@ -104,7 +104,7 @@ const (
 // columns returns the attributes that have a column, and others if these have something
 // to show.
 func (l layout) columns(v view, o Options) []string {
-	more := []string{l.schema.Type}
+	more := []string{l.schema.TypeAttribute}
 	if v.index != "" {
 		more = append(names(l.views[0].key), more...)
 	} else {
@@ -144,7 +144,7 @@ type named struct{ Name, Value string }
 func (l layout) cell(v view, item table.Item, column string, columns []string, o Options) cell {
 	value := func(name string) string { return shorten(text(item[name]), o.Length) }
 	switch {
-	case column == l.schema.Type && l.typeOf(item) != "":
+	case column == l.schema.TypeAttribute && l.typeOf(item) != "":
 		return cell{Type: value(column)}
 	case column != others && item[column] == nil:
 		return cell{}
@@ -166,7 +166,7 @@ func (l layout) markdownCell(column string, c cell) string {
 		switch column {
 		case others:
 			parts = append(parts, plain(of.Name)+" "+code(of.Value))
-		case l.schema.Type:
+		case l.schema.TypeAttribute:
 			parts = append(parts, plain(of.Value))
 		default:
 			parts = append(parts, code(of.Value))

@@ -242,7 +242,7 @@ func (m match) part(pattern string, item table.Item, name string) bool {
 // attributes ownerPK and ownerSK. Whether the owner is stored shows only a read.
 func ClaimOwner(spec schema.Table, attributes table.Item) (kind string, key keys.Key, ok bool) {
 	spec = spec.WithDefaults()
-	kind, ok = strings.CutSuffix(item.Text(attributes[spec.Type]), item.ClaimSuffix)
+	kind, ok = strings.CutSuffix(item.Text(attributes[spec.TypeAttribute]), item.ClaimSuffix)
 	pk, hasPK := ownerKey(attributes, keyAttribute{item.OwnerPK, spec.PKType}, keys.MaxPK)
 	sk, hasSK := "", true
 	if !spec.SimpleKey {

@@ -95,8 +95,8 @@ func TestTheCloudFormationTableMatchesTheSchema(t *testing.T) {
 		if spec := got.Properties.TimeToLiveSpecification; spec != nil && *spec.Enabled {
 			ttl = *spec.AttributeName
 		}
-		if ttl != design.TTL {
-			t.Errorf("%s: TTL %q, want %q", name, ttl, design.TTL)
+		if ttl != design.TTLAttribute {
+			t.Errorf("%s: TTL %q, want %q", name, ttl, design.TTLAttribute)
 		}
 		recovery := got.Properties.PointInTimeRecoverySpecification
 		if on := recovery != nil && *recovery.PointInTimeRecoveryEnabled; on != design.PointInTimeRecovery {
@@ -128,7 +128,7 @@ func TestNoTemplateWithADynamicReference(t *testing.T) {
 	t.Parallel()
 	const secret = "{{resolve:secretsmanager:prod}}"
 	for name, spec := range map[string]schema.Table{
-		"TTL":     {Name: "Notes", TTL: secret},
+		"TTL":     {Name: "Notes", TTLAttribute: secret},
 		"key":     {Name: "Notes", PK: "x" + secret},
 		"include": {Name: "Notes", Indexes: []schema.Index{{Name: "GSI1", PK: "x", Projection: types.ProjectionTypeInclude, Include: []string{secret}}}},
 	} {
@@ -156,8 +156,8 @@ func TestTheTerraformTableMatchesTheSchema(t *testing.T) {
 		got := expect.Value(tt.schema().CreateTableInput())(t)
 		want := expect.Value(spec.CreateTableInput())(t)
 		compareRequests(t, name, want, got)
-		if tt.TTL.Name != spec.TTL || tt.TTL.Enabled != (spec.TTL != "") {
-			t.Errorf("%s: TTL %+v, want %q", name, tt.TTL, spec.TTL)
+		if tt.TTL.Name != spec.TTLAttribute || tt.TTL.Enabled != (spec.TTLAttribute != "") {
+			t.Errorf("%s: TTL %+v, want %q", name, tt.TTL, spec.TTLAttribute)
 		}
 		if tt.Stream != (spec.Stream != "") || tt.Recovery.Enabled != spec.PointInTimeRecovery ||
 			tt.Protected != spec.DeletionProtection || tt.Lifecycle.PreventDestroy != spec.DeletionProtection {

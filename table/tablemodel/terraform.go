@@ -52,7 +52,7 @@ func Terraform(spec schema.Table) ([]byte, error) {
 	all := object{
 		"name": *in.TableName, "billing_mode": in.BillingMode, "table_class": in.TableClass, "attribute": attributes,
 		"global_secondary_index": global, "local_secondary_index": local,
-		"ttl":            object{"attribute_name": literal(spec.TTL), "enabled": spec.TTL != ""},
+		"ttl":            object{"attribute_name": literal(spec.TTLAttribute), "enabled": spec.TTLAttribute != ""},
 		"stream_enabled": spec.Stream != "", "stream_view_type": spec.Stream,
 		"point_in_time_recovery":      object{"enabled": spec.PointInTimeRecovery},
 		"deletion_protection_enabled": spec.DeletionProtection,

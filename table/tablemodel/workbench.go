@@ -173,8 +173,8 @@ func (l layout) modelAttributes() []object {
 			add(k.name, string(k.kind))
 		}
 	}
-	add(l.schema.Type, string(types.ScalarAttributeTypeS))
-	add(l.schema.TTL, string(types.ScalarAttributeTypeN))
+	add(l.schema.TypeAttribute, string(types.ScalarAttributeTypeS))
+	add(l.schema.TTLAttribute, string(types.ScalarAttributeTypeN))
 	for _, attributes := range slices.Concat(l.views[0].partitions...) {
 		for name, v := range attributes {
 			add(name, item.PartsOf(v).Kind.String())

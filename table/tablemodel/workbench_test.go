@@ -259,7 +259,7 @@ func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
 	tbl, _ := stored(t)
 	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 	untyped := full
-	untyped.Type = "no such attribute"
+	untyped.TypeAttribute = "no such attribute"
 	text := expect.Value(tablemodel.Workbench(untyped, items))(t)
 	model := readModel(t, text)
 	if n := len(model["TableData"].([]any)); n != len(items) || len(model["TableFacets"].([]any)) > 0 {

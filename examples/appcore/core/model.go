@@ -14,9 +14,9 @@ import (
 // only the records of idempotent requests have.
 func Schema(name string) schema.Table {
 	return schema.Table{
-		Name:    name,
-		TTL:     "expiresAt",
-		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+		Name:         name,
+		TTLAttribute: "expiresAt",
+		Indexes:      []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	}
 }
 

@@ -59,7 +59,7 @@ func (a *API) putPoint(w http.ResponseWriter, r *http.Request, user string) erro
 	if value == nil || *value != 0 && (math.Abs(*value) < minValue || math.Abs(*value) > maxValue) {
 		return httpapi.BadRequest("invalid_value", "value must be a number whose magnitude is 0 or from 1e-129 to 1e125")
 	}
-	return done(w, a.Store.Points.Put(r.Context(), &store.Point{Source: user, Name: r.PathValue("name"), At: at, Value: *value}))
+	return done(w, a.Store.Points.Save(r.Context(), &store.Point{Source: user, Name: r.PathValue("name"), At: at, Value: *value}))
 }
 
 // listPoints lists the values of one of the user's metrics, oldest first.

@@ -71,7 +71,7 @@ func (r *Records[T]) deleteCopy(ctx context.Context, at T) error {
 	if err != nil {
 		return err
 	}
-	mark := map[string]any{"entityType": "DELETED", r.single.Schema().TTL: r.single.Now().Add(markLife).Unix()}
+	mark := map[string]any{"entityType": "DELETED", r.single.Schema().TTLAttribute: r.single.Now().Add(markLife).Unix()}
 	ops := []table.Op{table.Put(r.markKey(v), mark)}
 	for _, put := range r.puts(v) {
 		ops = append(ops, table.Delete(put.Key()))

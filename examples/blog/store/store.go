@@ -5,6 +5,7 @@ package store
 
 import (
 	"crypto/rand"
+	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,8 +26,8 @@ const (
 // Schema is the one table of the blog.
 func Schema(name string) schema.Table {
 	return schema.Table{
-		Name: name,
-		TTL:  "expiresAt",
+		Name:         name,
+		TTLAttribute: "expiresAt",
 		// For [Store.Router].
 		Stream: types.StreamViewTypeNewAndOldImages,
 		Indexes: []schema.Index{
@@ -62,23 +63,22 @@ type Store struct {
 // what objects has open.
 func New(t *table.Table, objects Objects) (*Store, error) {
 	s := &Store{Table: t, Objects: objects, NewID: rand.Text}
-	err := repo.Open(t,
-		repo.Into(&s.Users, UserEntity),
-		repo.Into(&s.Posts, PostEntity),
-		repo.Into(&s.Comments, CommentEntity),
-		repo.Into(&s.Groups, groupEntity),
-		repo.Into(&s.Memberships, membershipEntity),
-		repo.Into(&s.Nodes, nodeEntity),
-		repo.Into(&s.Points, pointEntity),
-		repo.Into(&s.Counts, countsEntity),
-		repo.Into(&s.Files, fileEntity),
-		repo.Into(&s.Contents, contentEntity),
-	)
-	if err != nil {
+	var errs [11]error
+	s.Users, errs[0] = repo.New(t, UserEntity)
+	s.Posts, errs[1] = repo.New(t, PostEntity)
+	s.Comments, errs[2] = repo.New(t, CommentEntity)
+	s.Groups, errs[3] = repo.New(t, groupEntity)
+	s.Memberships, errs[4] = repo.New(t, membershipEntity)
+	s.Nodes, errs[5] = repo.New(t, nodeEntity)
+	s.Points, errs[6] = repo.New(t, pointEntity)
+	s.Counts, errs[7] = repo.New(t, countsEntity)
+	s.Files, errs[8] = repo.New(t, fileEntity)
+	s.Contents, errs[9] = repo.New(t, contentEntity)
+	s.requests, errs[10] = idempotency.New(t, nil)
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	s.requests, err = idempotency.New(t, nil)
-	return s, err
+	return s, nil
 }
 
 // exists is the condition that there is an item under a key of the table.

@@ -24,8 +24,8 @@ const (
 // write: see handlers.
 func Schema(name string) schema.Table {
 	return schema.Table{
-		Name: name,
-		TTL:  "expiresAt",
+		Name:         name,
+		TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{
 			{Name: codeIndex, PK: "codePK", SK: "codeSK"},
 			{Name: openIndex, PK: openPK, SK: openSK, Projection: types.ProjectionTypeKeysOnly},

@@ -75,17 +75,17 @@ func New(t *table.Table, options *Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{store{table: t, entities: o.Entities, files: o.Files, requests: requests}}
-	if err := repo.Open(t,
-		repo.Into(&s.data, dataEntity(o.Entities)),
-		repo.Into(&s.listings, listingEntity),
-		repo.Into(&s.commands, commandEntity),
-		repo.Into(&s.history, historyEntity),
-		repo.Into(&s.counters, counterEntity),
-		repo.Into(&s.tasks, taskEntity),
-		repo.Into(&s.imports, importEntity),
-		repo.Into(&s.rows, rowEntity),
-		repo.Into(&s.rejects, rejectEntity),
-	); err != nil {
+	var errs [9]error
+	s.data, errs[0] = repo.New(t, dataEntity(o.Entities))
+	s.listings, errs[1] = repo.New(t, listingEntity)
+	s.commands, errs[2] = repo.New(t, commandEntity)
+	s.history, errs[3] = repo.New(t, historyEntity)
+	s.counters, errs[4] = repo.New(t, counterEntity)
+	s.tasks, errs[5] = repo.New(t, taskEntity)
+	s.imports, errs[6] = repo.New(t, importEntity)
+	s.rows, errs[7] = repo.New(t, rowEntity)
+	s.rejects, errs[8] = repo.New(t, rejectEntity)
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
 	return s, nil

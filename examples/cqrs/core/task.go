@@ -246,7 +246,7 @@ func (s *Service) Resume(ctx context.Context, idle time.Duration) (found int, er
 		}
 		open = append(open, s.table.KeyOf("", item))
 	}
-	tasks, err := s.tasks.Consistent().GetMany(ctx, open)
+	tasks, err := s.tasks.Consistent().BatchGet(ctx, open)
 	var failures []error
 	for _, task := range tasks {
 		if task.Status == Staging || s.table.Now().Sub(task.UpdatedAt) < idle {

@@ -30,7 +30,7 @@ import (
 const page = "../../../docs/security.md"
 
 var spec = schema.Table{
-	Name: "Access", TTL: "expiresAt",
+	Name: "Access", TTLAttribute: "expiresAt",
 	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	Vectors: []schema.VectorIndex{{Name: "similar", Attribute: "vector", Dimensions: 2}},
 }
@@ -109,7 +109,7 @@ var rows = []struct {
 	like   string
 }{
 	{"`Get`", plain, func(e env) error { return check.Err(e.users.Get(e.ctx, userKey("u-1"))) }, "appcore getTransaction"},
-	{"`GetMany`, `BatchGet`", plain, func(e env) error { return check.Err(e.users.GetMany(e.ctx, []keys.Key{userKey("u-1")})) }, ""},
+	{"`BatchGet`", plain, func(e env) error { return check.Err(e.users.BatchGet(e.ctx, []keys.Key{userKey("u-1")})) }, ""},
 	{"`Query`, `All`, `Count`, `Collect`", plain, collect, "appcore listTransactions"},
 	{"pages of `shard`, on the index", plain, func(e env) error {
 		r, err := shard.New[user](e.table, shards, nil)
@@ -128,7 +128,7 @@ var rows = []struct {
 	}, ""},
 	{"`Create`", plain, func(e env) error { return e.users.Create(e.ctx, &user{ID: "u-2", Email: "two"}) }, ""},
 	{"`Create`, with copies", copied, func(e env) error { return e.users.Create(e.ctx, &user{ID: "u-2", Email: "two"}) }, ""},
-	{"`Update`, `Put`", plain, update(count), "appcore patchNotification"},
+	{"`Update`, `Save`", plain, update(count), "appcore patchNotification"},
 	{"`Update`, with copies", copied, update(count), "appcore patchTransaction"},
 	{"`Update` of a copy's key", copied, update(move), "appcore patchUser"},
 	{"`Patch`", counted, func(e env) error { return check.Err(e.users.Patch(e.ctx, userKey("u-1"), one)) }, ""},

@@ -30,7 +30,7 @@ import (
 const page = "../../../docs/costs.md"
 
 var spec = schema.Table{
-	Name: "Costs", TTL: "expiresAt",
+	Name: "Costs", TTLAttribute: "expiresAt",
 	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 }
 
@@ -149,7 +149,7 @@ var groups = []struct {
 		{"`Get`", entity, func(e env) error { return check.Err(e.docs.Get(e.ctx, key(1))) }, 0.5, 0, "half a unit for each 4 KB"},
 		{"`Get`, `Consistent`", entity, func(e env) error { return check.Err(e.docs.Consistent().Get(e.ctx, key(1))) }, 1, 0, "a unit for each 4 KB"},
 		{"`Get` of a copy", copied, func(e env) error { return check.Err(e.docs.Get(e.ctx, byName(*newDoc(1)))) }, 0.5, 0, "as of the main item"},
-		{"`GetMany` of 10", entity, func(e env) error { return check.Err(e.docs.GetMany(e.ctx, ten())) }, 5, 0, "each item is rounded up by itself"},
+		{"`BatchGet` of 10", entity, func(e env) error { return check.Err(e.docs.BatchGet(e.ctx, ten())) }, 5, 0, "each item is rounded up by itself"},
 		{"`TransactGet` of 10", entity, func(e env) error { return check.Err(table.TransactGet[doc](e.ctx, e.table, ten())) }, 20, 0, "two units for each 4 KB of each item" + units},
 		{"`Query`, a page of 20", entity, func(e env) error { return check.Err(e.docs.Query(e.ctx, all(20))) }, 2.5, 0, "the sum of the items, rounded up once"},
 		{"… of which a filter drops half", entity, func(e env) error {
@@ -177,7 +177,7 @@ var groups = []struct {
 		{"`Create`", entity, create, 0, 1, "a unit for each KB"},
 		{"`Create`, in one index", indexed, create, 0, 2, "a unit more for each KB in each index" + seenIndexes},
 		{"`Create`, with one copy", copied, create, 0, 4, "two items, in a transaction: twice their units"},
-		{"`Put` of what is stored", entity, put, 1, 1, "a consistent read, and the difference"},
+		{"`Save` of what is stored", entity, put, 1, 1, "a consistent read, and the difference"},
 		{"`Update`", entity, count, 1, 1, "a consistent read; the write costs the whole item, not the difference" + rounding},
 		{"`Update`, nothing differs", entity, func(e env) error {
 			return check.Err(e.docs.Update(e.ctx, key(1), func(*doc) error { return nil }))
@@ -185,7 +185,7 @@ var groups = []struct {
 		{"`Update`, in one index", indexed, count, 1, 2, "the index is written too, if it holds the attribute"},
 		{"`Update` of the index key", indexed, rename, 1, 3, "the index deletes one entry and writes another" + seenIndexes},
 		{"`Update`, with one copy", copied, count, 1, 4, "two items, in a transaction"},
-		{"… and an integer version", counted, count, 2, 4, "the copy is read, too, as in `Put` and `Delete`: another entity can have the same version"},
+		{"… and an integer version", counted, count, 2, 4, "the copy is read, too, as in `Save` and `Delete`: another entity can have the same version"},
 		{"`Update` of the copy's key", copied, rename, 2, 6, "the former copy is read, too, and deleted"},
 		{"`Patch`, `Upsert`", unversioned, func(e env) error { return check.Err(e.docs.Upsert(e.ctx, *newDoc(1), one)) }, 0, 1, "no read"},
 		{"`Delete`, with one copy", copied, func(e env) error { return e.docs.Delete(e.ctx, key(1)) }, 1, 4, "as much as writing what is there"},
@@ -234,7 +234,7 @@ func put(e env) error {
 		return err
 	}
 	d.Count++
-	return e.docs.Put(e.ctx, &d)
+	return e.docs.Save(e.ctx, &d)
 }
 
 func dryRun(e env) error {

@@ -16,9 +16,9 @@ import (
 
 // Schema is the table.
 var Schema = schema.Table{
-	Name:    "Bookings",
-	Type:    "__edb_e__",
-	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+	Name:          "Bookings",
+	TypeAttribute: "__edb_e__",
+	Indexes:       []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 }
 
 // Booking is a number of seats on a ferry.

@@ -16,8 +16,8 @@ import (
 
 // Schema is the one table.
 var Schema = schema.Table{
-	Name: "Tracker",
-	TTL:  "expiresAt",
+	Name:         "Tracker",
+	TTLAttribute: "expiresAt",
 	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		byType,
@@ -261,15 +261,16 @@ type Tracker struct {
 // New returns the tracker in a table.
 func New(t *table.Table) (*Tracker, error) {
 	s := &Tracker{table: t}
-	return s, repo.Open(t,
-		repo.Into(&s.projects, projectEntity),
-		repo.Into(&s.tasks, taskEntity),
-		repo.Into(&s.users, userEntity),
-		repo.Into(&s.members, memberEntity),
-		repo.Into(&s.counters, countersEntity),
-		repo.Into(&s.sessions, sessionEntity),
-		repo.Into(&s.desks, deskBookingEntity),
-		repo.Into(&s.bills, billEntity),
-		repo.Into(&s.visits, visitEntity),
-		repo.Into(&s.lines, lineEntity))
+	var errs [10]error
+	s.projects, errs[0] = repo.New(t, projectEntity)
+	s.tasks, errs[1] = repo.New(t, taskEntity)
+	s.users, errs[2] = repo.New(t, userEntity)
+	s.members, errs[3] = repo.New(t, memberEntity)
+	s.counters, errs[4] = repo.New(t, countersEntity)
+	s.sessions, errs[5] = repo.New(t, sessionEntity)
+	s.desks, errs[6] = repo.New(t, deskBookingEntity)
+	s.bills, errs[7] = repo.New(t, billEntity)
+	s.visits, errs[8] = repo.New(t, visitEntity)
+	s.lines, errs[9] = repo.New(t, lineEntity)
+	return s, errors.Join(errs[:]...)
 }

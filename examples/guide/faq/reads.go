@@ -77,7 +77,7 @@ func (s *Tracker) Users(ctx context.Context, ids []string) (map[keys.Key]User, e
 	for i, id := range ids {
 		ks[i] = userKey(id)
 	}
-	return s.users.GetMany(ctx, ks) // a user that is missing is not in the map
+	return s.users.BatchGet(ctx, ks) // a user that is missing is not in the map
 }
 
 // UserByEmail reads a user by the e-mail.

@@ -125,7 +125,7 @@ func (s *Tracker) Spend(ctx context.Context, projectID string, amount int64) err
 // SaveProject stores a project as a client has edited it.
 func (s *Tracker) SaveProject(ctx context.Context, p Project, ifMatch string) (etag string, err error) {
 	p.Revision = ifMatch
-	err = s.projects.Put(ctx, &p) // table.ErrStale: respond with 412
+	err = s.projects.Save(ctx, &p) // table.ErrStale: respond with 412
 	return p.Revision, err
 }
 

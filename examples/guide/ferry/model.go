@@ -15,8 +15,8 @@ import (
 
 // Schema is the one table.
 var Schema = schema.Table{
-	Name: "Ferries",
-	TTL:  "expiresAt",
+	Name:         "Ferries",
+	TTLAttribute: "expiresAt",
 	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: "GSI2", PK: "GSI2PK", SK: "GSI2SK"},

@@ -30,10 +30,12 @@ type Ferries struct {
 // New returns the ferries in a table.
 func New(t *table.Table) (*Ferries, error) {
 	f := &Ferries{table: t}
-	var errs [3]error
-	errs[0] = repo.Open(t, repo.Into(&f.guests, guestEntity), repo.Into(&f.departures, departureEntity), repo.Into(&f.bookings, bookingEntity))
-	f.newest, errs[1] = shard.New[Booking](t.OfType(bookingEntity.Type), latest, nil)
-	f.requests, errs[2] = idempotency.New(t, nil)
+	var errs [5]error
+	f.guests, errs[0] = repo.New(t, guestEntity)
+	f.departures, errs[1] = repo.New(t, departureEntity)
+	f.bookings, errs[2] = repo.New(t, bookingEntity)
+	f.newest, errs[3] = shard.New[Booking](t.OfType(bookingEntity.Type), latest, nil)
+	f.requests, errs[4] = idempotency.New(t, nil)
 	return f, errors.Join(errs[:]...)
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // Schema is the one table.
-var Schema = schema.Table{Name: "Payments", TTL: "expiresAt"}
+var Schema = schema.Table{Name: "Payments", TTLAttribute: "expiresAt"}
 
 // The reasons why there is no payment.
 var (

@@ -19,9 +19,9 @@ import (
 
 // Schema is the table.
 var Schema = schema.Table{
-	Name:    "Bookings",
-	TTL:     "expiresAt",
-	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+	Name:         "Bookings",
+	TTLAttribute: "expiresAt",
+	Indexes:      []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 }
 
 // Booking is a number of seats on a ferry. It is found by its id, and in the

@@ -49,6 +49,6 @@ func TestAStaleRevisionIsRefused(t *testing.T) {
 	check.OK(t, now.Create(t.Context(), &o))
 	stale := Order1{ID: o.ID, Status: "cancelled", Revision: o.Revision}
 	o.Status = "paid"
-	check.OK(t, now.Put(t.Context(), &o))
-	check.Is(t, old.Put(t.Context(), &stale), table.ErrStale, "a stale Put")
+	check.OK(t, now.Save(t.Context(), &o))
+	check.Is(t, old.Save(t.Context(), &stale), table.ErrStale, "a stale Save")
 }

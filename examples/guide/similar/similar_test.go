@@ -150,7 +150,7 @@ func TestProductsLikeThisOneOfThisTenant(t *testing.T) {
 	p := found[0].Item
 	check.Equal(t, "vector", len(p.Embedding), similar.Dimensions)
 	p.Price++
-	check.OK(t, c.Products.Put(t.Context(), &p))
+	check.OK(t, c.Products.Save(t.Context(), &p))
 }
 
 func TestAChangedTextGetsAnotherVector(t *testing.T) {

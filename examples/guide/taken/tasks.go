@@ -14,7 +14,7 @@ import (
 
 // Schema has OneTable's attribute for the type.
 var Schema = schema.Table{
-	Name: "Tracker", Type: "_type",
+	Name: "Tracker", TypeAttribute: "_type",
 	Indexes: []schema.Index{{Name: "gs1", PK: "gs1pk", SK: "gs1sk"}},
 }
 

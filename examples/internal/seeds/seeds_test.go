@@ -60,7 +60,7 @@ func newMaker(t *testing.T, spec schema.Table) *maker {
 	m := &maker{t: t, schema: spec, now: begun, rand: rand.New(rand.NewPCG(1, 2)), before: map[keys.Key]table.Item{}}
 	m.table = tabletest.NewWith(t, tabletest.Client(t, ownTokens), spec, &table.Options{Now: func() time.Time { return m.now }})
 	without := m.table.Schema()
-	without.TTL = ""
+	without.TTLAttribute = ""
 	m.raw = check.Must(table.New(tabletest.Client(t), without, nil))(t)
 	// Ids and revisions are random. It is set last, since the start of an engine draws, too.
 	// So the tests of this package are not parallel.

@@ -124,7 +124,7 @@ func (s *Shop) Prices(ctx context.Context, lines []CartLine) (map[string]int64, 
 	for i, line := range lines {
 		wanted[i] = ProductKey(line.ProductID)
 	}
-	found, err := s.products.Consistent().GetMany(ctx, wanted)
+	found, err := s.products.Consistent().BatchGet(ctx, wanted)
 	return pricesOf(maps.Values(found)), err
 }
 

@@ -155,7 +155,7 @@ func (s *Shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, err
 	for i, line := range lines {
 		wanted[i] = ProductKey(line.ProductID)
 	}
-	found, err := s.products.Consistent().GetMany(ctx, wanted)
+	found, err := s.products.Consistent().BatchGet(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}

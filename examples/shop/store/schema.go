@@ -22,7 +22,7 @@ const (
 // as in tables that other programs have made.
 func Schema(name string) schema.Table {
 	return schema.Table{
-		Name: name, PK: "PK", SK: "SK", TTL: "expiresAt",
+		Name: name, PK: "PK", SK: "SK", TTLAttribute: "expiresAt",
 		// For the audit trail and the notifications.
 		Stream: types.StreamViewTypeNewAndOldImages,
 		Indexes: []schema.Index{

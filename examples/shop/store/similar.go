@@ -82,7 +82,7 @@ func (s *Shop) SimilarProducts(ctx context.Context, id string) ([]Product, error
 			near = append(near, ProductKey(m.Item.ProductID))
 		}
 	}
-	stored, err := s.products.GetMany(ctx, near)
+	stored, err := s.products.BatchGet(ctx, near)
 	var products []Product
 	for _, key := range near {
 		if p := stored[key]; p.Active { // the index may be behind

@@ -18,7 +18,7 @@ import (
 // Schema is the table: counters, and the records of the messages that were
 // counted.
 func Schema(name string) schema.Table {
-	return schema.Table{Name: name, TTL: "expiresAt"}
+	return schema.Table{Name: name, TTLAttribute: "expiresAt"}
 }
 
 const (

@@ -129,7 +129,7 @@ func (a *client) putHeld(ctx context.Context, h *checker.History, script []nemes
 	n := *a.held
 	call := checker.Call{Verb: checker.Put, Value: a.by, Version: n.Version, Was: n.By}
 	n.By, n.Version = a.by, n.Version+1
-	name, put := "repo Put", func(ctx context.Context) error { return a.lives.put(ctx, n) }
+	name, put := "repo Save", func(ctx context.Context) error { return a.lives.put(ctx, n) }
 	if a.r.IntN(2) == 0 {
 		name, put = "Transact of repo UpdateOps", func(ctx context.Context) error {
 			err := a.table.Transact(ctx, a.lives.updateOps(*a.held, n)...)
@@ -175,8 +175,8 @@ func (a *client) onAccount(ctx context.Context, i int) {
 	case 3:
 		v.Version = a.seen[i].Version
 		call := checker.Call{Verb: checker.Put, Value: a.by, Version: v.Version, Was: a.seen[i].By}
-		a.record(ctx, h, "repo Put", call, script, func(ctx context.Context) (checker.Entity, error) {
-			return checker.Entity{}, a.accounts.Put(ctx, new(v))
+		a.record(ctx, h, "repo Save", call, script, func(ctx context.Context) (checker.Entity, error) {
+			return checker.Entity{}, a.accounts.Save(ctx, new(v))
 		})
 	default:
 		a.record(ctx, h, "repo Update", checker.Call{Verb: checker.Update, Value: a.by}, script, func(ctx context.Context) (checker.Entity, error) {

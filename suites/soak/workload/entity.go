@@ -194,8 +194,8 @@ func (w *worker) putMember(e entities) operation {
 	stored := m
 	stored.Version++
 	s := operation{
-		name: "repo Put", after: placed(stored),
-		run: func(ctx context.Context) error { return e.members.Put(ctx, new(m)) },
+		name: "repo Save", after: placed(stored),
+		run: func(ctx context.Context) error { return e.members.Save(ctx, new(m)) },
 	}
 	if there {
 		s.after = replaced(old, stored)
@@ -341,7 +341,7 @@ func (w *worker) getMembers(e entities) operation {
 			want[ks[i]] = m
 		}
 	}
-	return reading("repo GetMany", want, func(ctx context.Context) (map[keys.Key]member, error) {
-		return e.members.GetMany(ctx, ks)
+	return reading("repo BatchGet", want, func(ctx context.Context) (map[keys.Key]member, error) {
+		return e.members.BatchGet(ctx, ks)
 	}, report.Truth)
 }

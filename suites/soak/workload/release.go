@@ -162,7 +162,7 @@ func (r releaseOf[T]) get(ctx context.Context, key keys.Key) (nicked, error) {
 	return r.from(v)
 }
 
-func (r releaseOf[T]) put(ctx context.Context, n nicked) error { return r.repo.Put(ctx, new(r.to(n))) }
+func (r releaseOf[T]) put(ctx context.Context, n nicked) error { return r.repo.Save(ctx, new(r.to(n))) }
 
 func (r releaseOf[T]) updateOps(old, n nicked) []table.Op {
 	return r.repo.UpdateOps(r.to(old), new(r.to(n)))

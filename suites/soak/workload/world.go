@@ -62,7 +62,7 @@ const (
 
 var spec = schema.Table{
 	// Each name looks like a path to a part of an attribute.
-	PK: "p.k", SK: "s.k[0]", TTL: "expires.at", Stream: types.StreamViewTypeNewAndOldImages,
+	PK: "p.k", SK: "s.k[0]", TTLAttribute: "expires.at", Stream: types.StreamViewTypeNewAndOldImages,
 	Indexes: []schema.Index{
 		{Name: listIndex, PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: shardIndex, PK: "GSI2PK", SK: "GSI2SK"},

@@ -113,7 +113,7 @@ func newServer(o Options) (*server, error) {
 	s := &server{
 		model: tablemodel.Model{Table: spec}, table: t, call: o.Call, log: o.Log, patience: cmp.Or(o.Patience, 30*time.Second),
 		turn: make(chan struct{}, 1), left: o.Session, cursors: cursors{},
-		scope: scope{typeName: spec.Type, partitions: partitions, hidden: o.Hidden},
+		scope: scope{typeName: spec.TypeAttribute, partitions: partitions, hidden: o.Hidden},
 	}
 	if slices.Contains(o.Hidden, "") || slices.Contains(o.Partitions, "") {
 		return nil, errors.New("the name of a hidden attribute, or a partition, is empty")

@@ -47,7 +47,7 @@ func shop(t *testing.T) (agent.Options, []table.Item) {
 	var model tablemodel.Model
 	ok(t, json.Unmarshal([]byte(file), &model))
 	tbl := tabletest.New(t, schema.Table{
-		Name: model.Name, PK: model.PK, SK: model.SK, Type: model.Type, TTL: model.TTL, Indexes: model.Indexes,
+		Name: model.Name, PK: model.PK, SK: model.SK, TypeAttribute: model.TypeAttribute, TTLAttribute: model.TTLAttribute, Indexes: model.Indexes,
 	}, nil)
 	r, err := lines.NewReader(strings.NewReader(text))
 	ok(t, err)

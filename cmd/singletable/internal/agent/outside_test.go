@@ -26,7 +26,7 @@ import (
 // log whose keys have two attributes.
 func tenants(t *testing.T, change func(*schema.Table)) (agent.Options, *tabletest.Faults) {
 	t.Helper()
-	spec := schema.Table{Name: "Tenants", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
+	spec := schema.Table{Name: "Tenants", TTLAttribute: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
 	if change != nil {
 		change(&spec)
 	}

@@ -139,7 +139,7 @@ func (s *server) places() map[string]keyTypes {
 			held = append(held, a.Name)
 		}
 		held = append(held, x.Include...)
-		tells := x.Projection == types.ProjectionTypeAll || slices.Contains(held, s.model.Type) && slices.Contains(held, s.model.TTL)
+		tells := x.Projection == types.ProjectionTypeAll || slices.Contains(held, s.model.TypeAttribute) && slices.Contains(held, s.model.TTLAttribute)
 		if tells && x.PKs == nil {
 			all[x.Name] = s.typesOf(x)
 		}

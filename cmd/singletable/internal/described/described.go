@@ -69,7 +69,7 @@ func Schema(name string, t *types.TableDescription, kind, ttl string) (spec sche
 	}
 	pk, sk := partition[0], first(sort)
 	spec = schema.Table{
-		Name: name, PK: pk.Name, SK: sk.Name, SimpleKey: sk.Name == "", PKType: pk.Type, SKType: sk.Type, Type: kind, TTL: ttl,
+		Name: name, PK: pk.Name, SK: sk.Name, SimpleKey: sk.Name == "", PKType: pk.Type, SKType: sk.Type, TypeAttribute: kind, TTLAttribute: ttl,
 		BillingMode:        types.BillingModeProvisioned, // of a table that never was on demand
 		DeletionProtection: aws.ToBool(t.DeletionProtectionEnabled),
 	}
@@ -159,7 +159,9 @@ func describedVectors(v types.VectorIndexDescription, kinds map[string]types.Sca
 func describedIndex(s schema.Table, name string, elements []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType, p *types.Projection) schema.Index {
 	x := schema.Index{Name: name}
 	partition, sort := keysOf(elements, kinds)
-	own := func(a schema.Attribute) bool { return a.Name == cmp.Or(s.Type, defaultType) || a.Name == s.TTL }
+	own := func(a schema.Attribute) bool {
+		return a.Name == cmp.Or(s.TypeAttribute, defaultType) || a.Name == s.TTLAttribute
+	}
 	if len(partition) > 1 || len(sort) > 1 || slices.ContainsFunc(slices.Concat(partition, sort), own) {
 		x.PKs, x.SKs = partition, sort
 	} else {
@@ -187,23 +189,23 @@ func keepApart(s *schema.Table, kinds map[string]types.ScalarAttributeType) (omi
 		return name == s.PK || name == s.SK || isKey && kind != want
 	}
 	unused := func(name string) string {
-		for kinds[name] != "" || name == s.TTL {
+		for kinds[name] != "" || name == s.TTLAttribute {
 			name += "_"
 		}
 		return name
 	}
 	switch {
-	case s.TTL == "" || !cannotBe(s.TTL, types.ScalarAttributeTypeN):
-	case kinds[s.TTL] != types.ScalarAttributeTypeN:
-		omitted = append(omitted, fmt.Sprintf("TTL, whose attribute %s is a key of another type than N: no item expires", s.TTL))
-		s.TTL = ""
+	case s.TTLAttribute == "" || !cannotBe(s.TTLAttribute, types.ScalarAttributeTypeN):
+	case kinds[s.TTLAttribute] != types.ScalarAttributeTypeN:
+		omitted = append(omitted, fmt.Sprintf("TTL, whose attribute %s is a key of another type than N: no item expires", s.TTLAttribute))
+		s.TTLAttribute = ""
 	default:
-		omitted = append(omitted, fmt.Sprintf("TTL, whose attribute %s is a key of the table: items that have expired are not marked, and are counted", s.TTL))
-		s.TTL = ""
+		omitted = append(omitted, fmt.Sprintf("TTL, whose attribute %s is a key of the table: items that have expired are not marked, and are counted", s.TTLAttribute))
+		s.TTLAttribute = ""
 	}
-	if s.Type == "" && (s.TTL == defaultType || cannotBe(defaultType, types.ScalarAttributeTypeS)) {
+	if s.TypeAttribute == "" && (s.TTLAttribute == defaultType || cannotBe(defaultType, types.ScalarAttributeTypeS)) {
 		omitted = append(omitted, fmt.Sprintf("types of items: %s is a key of the table, one of another type than S, or the TTL attribute", defaultType))
-		s.Type = unused(defaultType)
+		s.TypeAttribute = unused(defaultType)
 	}
 	if name := unused(defaultShape); name != defaultShape {
 		s.Shape = name

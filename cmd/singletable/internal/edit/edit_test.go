@@ -47,7 +47,7 @@ var at = keys.Key{PK: "USER#ana", SK: "PROFILE"}
 func setUp(t *testing.T, version, stored string) fixture {
 	t.Helper()
 	f := fixture{faults: &tabletest.Faults{}}
-	spec := schema.Table{Name: "AppCore", TTL: "expiresAt"}
+	spec := schema.Table{Name: "AppCore", TTLAttribute: "expiresAt"}
 	f.Table = tabletest.New(t, spec, nil)
 	client := tabletest.Client(t, f.faults.Install)
 	var err error

@@ -238,7 +238,7 @@ func (c entityChange) checkOwn(number int, stored table.Item) error {
 
 // owns reports whether a stored item is of this entity.
 func (c entityChange) owns(stored table.Item) bool {
-	kind := c.e.table.Schema().Type
+	kind := c.e.table.Schema().TypeAttribute
 	main := c.main.Old
 	if main == nil {
 		main = c.main.New

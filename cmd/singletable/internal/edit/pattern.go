@@ -63,7 +63,7 @@ func (u Unchecked) String() string {
 // Errors: [ErrPattern]. It names the entity, the attribute and the pattern, and no value.
 func CheckPatterns(tbl *table.Table, model tablemodel.Model, item table.Item) ([]Unchecked, error) {
 	spec := tbl.Schema()
-	kind, _ := item[spec.Type].(*types.AttributeValueMemberS)
+	kind, _ := item[spec.TypeAttribute].(*types.AttributeValueMemberS)
 	switch {
 	case len(model.Entities) == 0:
 		return nil, nil

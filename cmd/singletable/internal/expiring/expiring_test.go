@@ -16,7 +16,7 @@ import (
 // a second as Auth.js stores it.
 func TestItemsExpireAsReadsSeeIt(t *testing.T) {
 	t.Parallel()
-	tbl, err := table.New(tabletest.Client(t), schema.Table{Name: "Sessions", TTL: "expires"}, nil)
+	tbl, err := table.New(tabletest.Client(t), schema.Table{Name: "Sessions", TTLAttribute: "expires"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

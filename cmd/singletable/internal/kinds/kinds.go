@@ -36,8 +36,8 @@ type candidate struct {
 func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 	for _, item := range items {
 		f.items++
-		f.typed = f.typed || text(item[spec.Type]) != ""
-		f.other = f.other || item[spec.Type] != nil
+		f.typed = f.typed || text(item[spec.TypeAttribute]) != ""
+		f.other = f.other || item[spec.TypeAttribute] != nil
 		if f.items == 1 {
 			f.values = map[string]*candidate{}
 			for name := range item {
@@ -77,9 +77,9 @@ func (f *Finder) Hint(spec schema.Table) string {
 	if f.items == 0 || f.typed {
 		return ""
 	}
-	hint := fmt.Sprintf("No item that was read has the attribute %s. ", shell.Quote(spec.Type))
+	hint := fmt.Sprintf("No item that was read has the attribute %s. ", shell.Quote(spec.TypeAttribute))
 	if f.other {
-		hint = fmt.Sprintf("An item that was read has the attribute %s, but not as a text, or empty; none has it as a text. ", shell.Quote(spec.Type))
+		hint = fmt.Sprintf("An item that was read has the attribute %s, but not as a text, or empty; none has it as a text. ", shell.Quote(spec.TypeAttribute))
 	}
 	name, found := f.found()
 	if found {

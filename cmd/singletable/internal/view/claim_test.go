@@ -39,7 +39,7 @@ func bookingKey(id string) keys.Key { return keys.Key{PK: booking.PK(id), SK: ke
 // booked returns a site with two bookings, of two slots and one.
 func booked(t *testing.T, change func(*view.Options)) (*site, *repo.Repo[reservation]) {
 	t.Helper()
-	s := serve(t, schema.Table{Name: "Rooms", TTL: "expiresAt"}, change)
+	s := serve(t, schema.Table{Name: "Rooms", TTLAttribute: "expiresAt"}, change)
 	r, err := repo.New(s.table, repo.Entity[reservation]{
 		Type: "BOOKING", Version: "revision",
 		Key: func(r reservation) keys.Key { return bookingKey(r.ID) },

@@ -164,7 +164,7 @@ func (s *state) assemble(c *creation) (table.Item, error) {
 			item[in.Name] = &types.AttributeValueMemberS{Value: value}
 		}
 	}
-	item[s.schema.Type] = &types.AttributeValueMemberS{Value: f.kind}
+	item[s.schema.TypeAttribute] = &types.AttributeValueMemberS{Value: f.kind}
 	if name := s.entity(f.kind).Version; name != "" && item[name] == nil {
 		item[name] = &types.AttributeValueMemberN{Value: "1"}
 		if _, number := sample(samples, name).(*types.AttributeValueMemberN); !number {
@@ -220,11 +220,11 @@ func (s *state) blank(f *accessForm, now time.Time) table.Item {
 	version := s.entity(f.kind).Version
 	for name, v := range samples[0] {
 		shown := blankValue(v)
-		if name == s.schema.TTL {
+		if name == s.schema.TTLAttribute {
 			shown = &types.AttributeValueMemberN{Value: strconv.FormatInt(now.Add(24*time.Hour).Unix(), 10)}
 		}
 		everywhere := !slices.ContainsFunc(samples, func(i table.Item) bool { return i[name] == nil })
-		if everywhere && shown != nil && name != version && name != s.schema.Type && !s.isKey(name, v) &&
+		if everywhere && shown != nil && name != version && name != s.schema.TypeAttribute && !s.isKey(name, v) &&
 			!slices.ContainsFunc(f.Fields, func(in accessField) bool { return in.Name == name }) {
 			item[name] = shown
 		}

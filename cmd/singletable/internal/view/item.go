@@ -84,7 +84,7 @@ func (s *server) item(v *visit) (*page, error) {
 	k := st.table.KeyOf("", got)
 	of, owner := st.kindOf(got)
 	c := item{
-		Keys: st.keyParts(k, v.now), Type: of.chip(), Expiry: expiryOf(got, st.schema.TTL, v.now),
+		Keys: st.keyParts(k, v.now), Type: of.chip(), Expiry: expiryOf(got, st.schema.TTLAttribute, v.now),
 		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now), Vectors: st.vectorPlaces(v, got),
 		Attributes: st.attributes(got, v.now),
 	}

@@ -130,8 +130,8 @@ func (s *state) facts(now time.Time) []fact {
 		{"Items", items, "DynamoDB's own count, up to six hours old"},
 		{"Size", bytes, "of the same age"},
 		{"Capacity", capacity(s.schema), ""},
-		{"Type attribute", s.schema.Type, ""},
-		{"Expiry", cmp.Or(s.schema.TTL, "none"), ""},
+		{"Type attribute", s.schema.TypeAttribute, ""},
+		{"Expiry", cmp.Or(s.schema.TTLAttribute, "none"), ""},
 		{"Stream", cmp.Or(strings.ToLower(strings.ReplaceAll(string(s.schema.Stream), "_", " ")), "off"), ""},
 	}
 	if d.CreationDateTime != nil {

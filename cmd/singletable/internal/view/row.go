@@ -66,7 +66,7 @@ const (
 func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c choice, now time.Time) row {
 	key := s.table.KeyOf("", item)
 	k, owner := s.kindOf(item)
-	r := row{Type: k.chip(), Expiry: expiryOf(item, s.schema.TTL, now), Bytes: int64(item.Size())}
+	r := row{Type: k.chip(), Expiry: expiryOf(item, s.schema.TTLAttribute, now), Bytes: int64(item.Size())}
 	if k.Claim {
 		to := s.link(owner, now)
 		r.Owner = &to
@@ -111,7 +111,7 @@ const maxAttributes = 300
 // attributes returns the attributes of an item in the order of their names: all keys, and
 // others up to the bound.
 func (s *state) attributes(item table.Item, now time.Time) []attribute {
-	special := map[string]bool{s.schema.Type: true, s.schema.TTL: true}
+	special := map[string]bool{s.schema.TypeAttribute: true, s.schema.TTLAttribute: true}
 	for _, l := range s.layouts {
 		for _, a := range l.keys() {
 			special[a.Name] = true

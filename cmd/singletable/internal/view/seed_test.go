@@ -26,7 +26,7 @@ const (
 // shop is the schema of the tests' table.
 func shop() schema.Table {
 	return schema.Table{
-		Name: "Shop", TTL: "expiresAt",
+		Name: "Shop", TTLAttribute: "expiresAt",
 		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 			{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk", Projection: "KEYS_ONLY"},
@@ -140,7 +140,7 @@ func fill(ctx context.Context, t *table.Table) error {
 		}
 		for j, at := range []time.Duration{2 * time.Hour, -5 * time.Minute} {
 			l := login{User: id, ID: fmt.Sprintf("s-%d%d", i, j), Expires: now.Add(at).Unix(), Agent: "Firefox on Linux"}
-			if err := sessions.Put(ctx, &l); err != nil {
+			if err := sessions.Save(ctx, &l); err != nil {
 				return err
 			}
 		}

@@ -87,7 +87,7 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	if m == nil || m.Name != name {
 		m = &tablemodel.Model{}
 	}
-	found, err := described.Read(ctx, s.client, name, m.Type)
+	found, err := described.Read(ctx, s.client, name, m.TypeAttribute)
 	if err != nil {
 		return nil, fmt.Errorf("singletable: table %s: %w", name, err)
 	}
@@ -120,8 +120,8 @@ func merged(file, live schema.Table) schema.Table {
 			file.Vectors = append(file.Vectors, x)
 		}
 	}
-	if file.TTL == "" {
-		file.TTL = live.TTL
+	if file.TTLAttribute == "" {
+		file.TTLAttribute = live.TTLAttribute
 	}
 	return file
 }
@@ -159,7 +159,7 @@ func (s *state) whole(index string) bool {
 
 // typeOf returns the type of an item, "" if it has none.
 func (s *state) typeOf(item table.Item) string {
-	if t, ok := item[s.schema.Type].(*types.AttributeValueMemberS); ok {
+	if t, ok := item[s.schema.TypeAttribute].(*types.AttributeValueMemberS); ok {
 		return t.Value
 	}
 	return ""

@@ -163,7 +163,7 @@ func (s *state) dated(name string, v types.AttributeValue, shown value, now time
 		return shown
 	}
 	at, ok := telling.TimeOfNumber(name, n.Value)
-	if name == s.schema.TTL {
+	if name == s.schema.TTLAttribute {
 		at, ok = expiring.Time(n.Value)
 	}
 	if ok {

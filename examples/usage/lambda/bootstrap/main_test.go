@@ -175,7 +175,7 @@ func TestTheLogHasTheLevelOfTheSettings(t *testing.T) {
 func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
 	t.Parallel()
 	s := deploy(t, "info")
-	other := tabletest.New(t, schema.Table{Name: "any", PK: "PK", SK: "SK", TTL: "expiresAt"}, nil).Schema().Name
+	other := tabletest.New(t, schema.Table{Name: "any", PK: "PK", SK: "SK", TTLAttribute: "expiresAt"}, nil).Schema().Name
 	for handler := range s.Functions {
 		for _, c := range []struct {
 			replaced map[string]string
@@ -223,7 +223,7 @@ func TestAHalfMadeTableIsRepairedByEnsure(t *testing.T) {
 // wrong one they are returned.
 func TestAFunctionStartsWithoutTheControlPlane(t *testing.T) {
 	t.Parallel()
-	other := tabletest.New(t, schema.Table{Name: "any", PK: "PK", SK: "SK", TTL: "expiresAt"}, nil).Schema().Name
+	other := tabletest.New(t, schema.Table{Name: "any", PK: "PK", SK: "SK", TTLAttribute: "expiresAt"}, nil).Schema().Name
 	const returned = `{"batchItemFailures":[{"itemIdentifier":"059f36b4-87a3-44ab-83d2-661975830a7d"},{"itemIdentifier":"c80e8021-a70a-42c7-a470-796e1186f753"}]}`
 	for _, c := range []struct {
 		operation string
