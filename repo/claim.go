@@ -298,7 +298,7 @@ func (r *Repo[T]) getByClaim(ctx context.Context, key keys.Key) (v T, err error)
 	return v, err
 }
 
-// Types returns the types of the items that the repository writes: [Repo.Type], and that of
+// Types returns the types of the items that the repository writes: the entity's, and that of
 // its claims if it has any. It returns none for a nil repository.
 func (r *Repo[T]) Types() []string {
 	switch {

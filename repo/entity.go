@@ -17,123 +17,47 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Entity describes how values of a Go type are stored in a table. The type
-// itself needs only the struct tags of the SDK's attributevalue package.
+// Entity describes how values of a Go type are stored. T is a struct or a map with the tags of
+// attributevalue. Type and Key are required. [New] refuses a description that cannot work, and
+// lists all that is wrong with it: docs/index-keys.md says who decides an attribute. The
+// functions depend on their argument only, without its Version, and are called concurrently.
 //
-// T is a struct or a map whose values read back as they were written: [New] refuses others,
-// such as one with a decimal type without methods for attributevalue. The element type of a
-// map must take every attribute of an item, also those that the repository writes. A field for the table's TTL attribute is stored as a number of seconds:
-// an integer, or a time.Time with the tag option unixtime. Type and Key are required.
-//
-// The name of a stored attribute may differ from a field's in case only. It is read into
-// the field if the item has none of the field's own name, as attributevalue does, and the
-// next write stores it under that name. If the item has both, the other one is another
-// program's, and stays. No field may differ so from an attribute of the schema.
-//
-// The functions must depend on their argument only, and not on what the repository writes,
-// such as the Version. They are called from several goroutines at once, and by New with a
-// sample, where they may panic. Two declarations that decide one attribute, such as a field
-// and a function, are refused, or must agree in each write: docs/index-keys.md has all pairs.
-//
-// If T has a field for the vector of a [schema.VectorIndex], the entity is in the index as
-// long as the field is not empty: [Repo.Search]. The index holds the type attribute, and the
-// TTL attribute if the table has one. Its Partition and Filters are fields of T, or keys that
-// the main item has; one that is empty is left out of the item. A write of a vector without
-// its partition is [table.ErrInvalid], since DynamoDB would store it where no search finds
-// it. Such an entity has no Copies, which would be without the vector: let a claim make a
-// value unique. Copies of other releases are [ErrOrphan] for reads; name them in FormerCopies.
-// In a table with vector indexes, a map and a T that makes its attributes itself count as
-// entities with a vector.
-//
-// If T is a map or makes its attributes itself, nothing tells them from the index keys of
-// another release: a copy that is created gets those of the main item. Declare the indexes that
-// any release declares.
+// T may have fields for the key attributes of an index ([schema.Index].PKs), for the vector of
+// one ([schema.VectorIndex]), and for the expiry: an integer, or a time.Time with the tag option
+// unixtime. The entity is in such an index while none of the fields is empty, and has no Copies.
 type Entity[T any] struct {
-	// Type is written to the type attribute of each item, and compared when items
-	// are read.
+	// Type is stored in the type attribute of each item. Reads refuse items of another type.
 	Type string
 
-	// Key gives the key of the entity's item.
-	Key func(T) keys.Key
-	// Indexes returns that item's keys in indexes. An index whose keys have several
-	// attributes ([schema.Index].PKs) is not among them: an entity is in it if T has
-	// a field for each of the attributes, of its type, and none is empty. An empty
-	// field is left out of the item. Such an entity has no Copies, as they would be
-	// in the index too. The same is true if T has a field for the PK and the SK of an
-	// index that is not in Indexes, and of two items in one partition of an inverted index.
+	// Key returns the key of the main item, and Indexes its keys in indexes.
+	Key     func(T) keys.Key
 	Indexes Indexes[T]
 
-	// Copies are further items that hold the whole entity under other keys.
-	// Every write of the entity writes them too, in one transaction. A copy
-	// under a key made of an attribute, such as EMAIL#ana@example.com, makes the
-	// attribute unique: a second entity with it is [table.ErrExists].
+	// Copies store the whole entity under further keys, in the transaction of each write. A
+	// copy whose key is made of an attribute, such as EMAIL#ana@example.com, makes that unique:
+	// a second entity with it is [table.ErrExists].
 	Copies []Copy[T]
 
-	// Claims returns keys that no other entity can have, besides those of items: the slots
-	// of a booking, the seats of an order, the aliases of a user. Each is a small item with
-	// the key of the entity's main item, of the type "‹Type› claim", written in the
-	// transaction of the entity. A key that another entity or item has is [table.ErrExists].
-	// A write that does not change the claims writes none, and reads them if it moves a copy.
-	// A change takes an op for each key that comes or goes. With the entity and its copies they
-	// are 100 items at most. If the entity has an expiry, its claims have the same one. A key
-	// that is there twice is claimed once, and the zero key not at all. A key does not go from
-	// an item to the claims, or back, in one write. Claims need a Version, and a schema
-	// that has no attribute named ownerPK or ownerSK. [Repo.GetByClaim] finds an entity by a claim.
-	//
-	// All programs that write an entity must have the same Claims. One with others, or with
-	// none, leaves behind what it does not know: keys that are claimed by nobody after it has
-	// created or changed an entity, claims that keep keys taken after it has deleted one,
-	// claims with another expiry. Its refreshes and backfills remove claims that it does not
-	// make. So first deploy everywhere a release with the new Claims, then run a backfill, and
-	// rely on claims after that. [Repo.Refresh] of an entity makes its claims, and Refresh of a
-	// claimed key removes a claim that its owner does not make. To give claims up, return none,
-	// and run a backfill before Claims goes.
+	// Claims returns further keys that no other entity can have: the seats of an order, the
+	// aliases of a user. Each is a small item of the type "‹Type› claim", written in the
+	// transaction of the entity, which has 100 items. [Repo.GetByClaim] finds the entity. All
+	// programs that write the entity need the same Claims: docs/releases-side-by-side.md.
 	Claims func(T) []keys.Key
 
-	// Version is the name of the attribute that guards the writes of an entity. A
-	// write expects the value that the entity was read with, and stores another
-	// one; a write of a stale value is [table.ErrStale]. Empty means no guard: the
-	// last write wins, and there can be no Copies.
-	//
-	// If T's field for it is a string, it is a revision: drawn at random for each
-	// write and never repeated. So it identifies one state of one life of the
-	// entity, even if the entity is deleted and re-created. It can serve as an HTTP
-	// ETag. Prefer it.
-	//
-	// If the field is an integer, it is a version, which counts the writes from 1. It cannot
-	// tell a re-created entity from the former one: a stale writer with the same version can
-	// overwrite or delete the new one, or remove the unique value of a copy. Use it only for
-	// entities whose ids are never used again. Two entities can have the same version too, so
-	// Update, Save and Delete read each copy that they change: a read more for each. UpdateOps and
-	// DeleteOps compare it with all attributes of their value, 140 at most. The field holds
-	// 2^53-1, as an int64 does.
-	//
-	// If the attribute of a stored item is missing, NULL or empty, the first write
-	// expects that and sets it. An attribute of another type than the field is
-	// [table.ErrInvalid] for every write, and so is a version below 0 or above 2^63-2.
-	// A read that cannot decode it returns the error of attributevalue.
-	//
-	// In a struct, the field is a plain string or integer, and not behind a pointer.
+	// Version names the attribute that guards writes: a write of a stale value is
+	// [table.ErrStale]. A string is a revision, drawn at random for each write. Prefer it: it is
+	// never used twice, and serves as an ETag. An int64 counts the writes from 1, also those of
+	// an entity that is deleted and re-created, which a stale writer can take for the former
+	// one. Empty means that the last write wins; then there are no Copies, Claims or Upgrades.
 	Version string
 
-	// Upgrades convert items that earlier releases have stored. The first one
-	// brings an item from OldestShape to the next shape, and so on: the current
-	// shape is OldestShape plus the number of Upgrades. To change T, append an
-	// upgrade. An entity with upgrades needs a Version.
-	//
-	// Reads of the entity apply them; the next write that changes the entity stores
-	// the result, under its guard. [Repo.RefreshOps] and package backfill store it
-	// in all items. No write lowers the shape of an item.
+	// Upgrades convert items of earlier releases, from OldestShape on. To change T, append one.
+	// Reads apply them; the next write, or a backfill, stores the result.
 	Upgrades []Upgrade
-	// OldestShape is the shape of the oldest stored items; at first 0. Raise it,
-	// and delete the upgrades before it, after a backfill has verified that there
-	// are no older items. An older item is then [ErrUpgrade]. A table's stream
-	// has older images for a day more. AWS: "Change data capture for DynamoDB Streams",
-	// Amazon DynamoDB Developer Guide.
+	// OldestShape is the shape of the oldest stored items, at first 0. After a verified
+	// backfill, raise it and delete the upgrades before it. An older item is [ErrUpgrade].
 	OldestShape int
-	// FormerCopies return the keys of copies in earlier releases, as of a main item that has
-	// moved by copies. RefreshOps deletes these copies. Reads do not look under these keys.
-	// Delete does, by a request more for each, and deletes what is the entity's.
+	// FormerCopies return the keys of copies in earlier releases. A refresh deletes these.
 	FormerCopies []func(T) keys.Key
 }
 

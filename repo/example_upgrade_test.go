@@ -175,7 +175,7 @@ func ExampleDefault() {
 		log.Fatal(err)
 	}
 	m, err = members.Get(ctx, memberKey("m-1"))
-	fmt.Println(members.Type(), m.Level, err)
+	fmt.Println(members.Types(), m.Level, err)
 	// An item that was missed is refused, not misread.
 	if err := old.Create(ctx, &Member{ID: "m-2"}); err != nil {
 		log.Fatal(err)
@@ -187,7 +187,7 @@ func ExampleDefault() {
 	// <nil>
 	// Ana Sosa gold <nil>
 	// had to be written: true <nil>
-	// MEMBER gold <nil>
+	// [MEMBER] gold <nil>
 	// true
 }
 

@@ -24,14 +24,6 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	return r, nil
 }
 
-// Type returns the entity's type, "" of a nil repository.
-func (r *Repo[T]) Type() string {
-	if r == nil {
-		return ""
-	}
-	return r.core.entity.Type
-}
-
 // View returns the table as the repository reads it: items of other types are
 // [table.ErrWrongType], and those of former shapes are upgraded. It is for readers
 // that take a table, such as shard.New. [table.Table.OfType] ends both.

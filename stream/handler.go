@@ -40,7 +40,12 @@ func On[T any](r *repo.Repo[T], do func(ctx context.Context, c Change[T]) error)
 	return on[T]{repo: r, do: do}
 }
 
-func (h on[T]) handles() string { return h.repo.Type() }
+func (h on[T]) handles() string {
+	if all := h.repo.Types(); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
 
 func (h on[T]) owns() []string {
 	all := h.repo.Types()
@@ -48,7 +53,7 @@ func (h on[T]) owns() []string {
 }
 
 func (h on[T]) problem(spec schema.Table) string {
-	if h.repo.Type() == "" || h.do == nil {
+	if h.handles() == "" || h.do == nil {
 		return "its repository or its function is nil, or the repository is not one of repo.New"
 	}
 	switch of := h.repo.View().Schema(); {
