@@ -67,7 +67,7 @@
 //		notice := Notice{User: rand.Text(), ID: "n-1", Text: "payment received"}
 //		check(notices.Create(ctx, &notice)) // stored under USER#‹user› / NOTIF#n-1
 //		notice.Text += " and approved"
-//		check(notices.Put(ctx, &notice)) // table.ErrStale if another program has changed it
+//		check(notices.Save(ctx, &notice)) // table.ErrStale if another program has changed it
 //		page, err := notices.Query(ctx, table.Query{PK: keys.User.PK(notice.User), Limit: 10})
 //		check(err)
 //		fmt.Println(len(page.Items), "notice:", page.Items[0].Text)

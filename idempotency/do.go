@@ -94,21 +94,21 @@ type call[R any] struct {
 func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
 	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text()}
 	if s == nil || s.table == nil {
-		return c.fail(fmt.Errorf("%w: the store was not made by New", errInvalidStore))
+		return c.failed(fmt.Errorf("%w: the store was not made by New", errInvalidStore))
 	}
 	if err := r.validate(); err != nil {
-		return c.fail(err)
+		return c.failed(err)
 	}
 	//mutants:guard a request without a payload is no request | TestMissingPayload
 	if op == opDo && r.Payload == (Payload{}) {
-		return c.fail(errNoPayload)
+		return c.failed(errNoPayload)
 	}
 	if plan == nil {
-		return c.fail(fmt.Errorf("%w: it is nil", errInvalidPlan))
+		return c.failed(fmt.Errorf("%w: it is nil", errInvalidPlan))
 	}
 	print, err := r.Fingerprint()
 	if err != nil {
-		return c.fail(err)
+		return c.failed(err)
 	}
 	c.print = print[:]
 	if c.plan, err = plan(ctx); err != nil {
@@ -123,19 +123,19 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 		return Result[R]{}, err
 	}
 	if n := len(c.plan.ops); n > maxOps {
-		return c.fail(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", errInvalidPlan, table.ErrTooLarge, n, maxOps))
+		return c.failed(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", errInvalidPlan, table.ErrTooLarge, n, maxOps))
 	}
 	// The time to keep the record begins now, however long the plan took.
 	if c.record, err = s.newRecord(r, c.mark, print); err != nil {
-		return c.fail(err)
+		return c.failed(err)
 	}
 	if c.result, err = c.plan.fill(c.record, s.table, s.schema); err != nil {
-		return c.fail(err)
+		return c.failed(err)
 	}
 	return c.submit(ctx)
 }
 
-func (c *call[R]) fail(err error) (Result[R], error) {
+func (c *call[R]) failed(err error) (Result[R], error) {
 	return Result[R]{}, c.Store.fail(c.op, c.r, err)
 }
 
@@ -182,7 +182,7 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 	case err == nil:
 		return result, final
 	case c.unknown == nil:
-		return c.fail(err)
+		return c.failed(err)
 	case ctx.Err() != nil:
 		return Result[R]{}, fmt.Errorf("%w: %w", c.unknown, context.Cause(ctx))
 	}
@@ -268,7 +268,7 @@ func (c *call[R]) own(attributes table.Item) bool {
 
 // live reports whether a record counts.
 func (c *call[R]) live(item table.Item) bool {
-	expires := c.Store.record(item).ExpiresAt
+	expires := c.Store.recordOf(item).ExpiresAt
 	return expires.IsZero() || expires.Unix() > c.table.Now().Unix()
 }
 
@@ -282,7 +282,7 @@ func (c *call[R]) lookup(ctx context.Context) (record table.Item, known bool, er
 	case errors.Is(err, table.ErrNotFound):
 		return nil, false, nil
 	}
-	_, err = c.fail(fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, err))
+	_, err = c.failed(fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, err))
 	return nil, false, err
 }
 
@@ -299,10 +299,10 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 	if c.own(item) {
 		return c.done(ctx)
 	}
-	record := c.Store.record(item)
+	record := c.Store.recordOf(item)
 	if !c.samePayload(record) {
 		c.observe(ctx, PayloadMismatch, c.r)
-		return c.fail(ErrPayloadMismatch)
+		return c.failed(ErrPayloadMismatch)
 	}
 	v, err := c.stored(ctx, record)
 	if err != nil {
@@ -335,7 +335,7 @@ func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
 		v, err = decode[R](value)
 	}
 	if err != nil {
-		_, err = c.fail(err)
+		_, err = c.failed(err)
 	}
 	return v, err
 }

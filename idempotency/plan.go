@@ -260,7 +260,7 @@ func decode[R any](value types.AttributeValue) (v R, err error) {
 // rounded returns the path of a number that reads back as another one, "" if there is none.
 // The path is that in the Go value, without the keys of maps.
 func rounded(stored, back types.AttributeValue, v reflect.Value, path string) string {
-	a, b := item.PartsOf(stored), item.PartsOf(back)
+	a, b := item.ValueOf(stored), item.ValueOf(back)
 	//mutants:guard a result whose numbers read back as others is refused | TestResultsThatCannotBeReplayed
 	if a.Kind == item.N && b.Kind == item.N && a.Text != b.Text {
 		return path
@@ -272,7 +272,7 @@ func rounded(stored, back types.AttributeValue, v reflect.Value, path string) st
 		}
 	}
 	for i, number := range a.Texts { // a set, which an interface reads as a list
-		if i < len(b.List) && item.PartsOf(b.List[i]).Text != number {
+		if i < len(b.List) && item.ValueOf(b.List[i]).Text != number {
 			return path
 		}
 	}

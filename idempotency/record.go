@@ -58,9 +58,9 @@ func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) (tabl
 	}, nil
 }
 
-// record reads a record as it is stored. What is missing or of another type
+// recordOf reads a recordOf as it is stored. What is missing or of another type
 // stays zero, since other writers make records too.
-func (s *Store) record(attributes table.Item) Record {
+func (s *Store) recordOf(attributes table.Item) Record {
 	r := Record{
 		Key:  keys.Key{PK: keys.PK(item.Text(attributes[s.schema.PK])), SK: keys.SK(item.Text(attributes[s.schema.SK]))},
 		Item: attributes,

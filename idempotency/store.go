@@ -165,7 +165,7 @@ func (s *Store) Lookup(ctx context.Context, r Request) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	return s.record(item), nil
+	return s.recordOf(item), nil
 }
 
 // Delete removes the record of a request, so that the same key is a new request.

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -122,7 +123,7 @@ func (c *core) setIndexes(spec schema.Table) {
 	}
 	c.vectors = c.entity.vectorsOf(spec)
 	for _, x := range spec.Vectors {
-		for _, a := range vectorParts(x) {
+		for _, a := range vectorFields(x) {
 			c.indexParts = append(c.indexParts, a.Name)
 		}
 	}
@@ -173,4 +174,15 @@ func (c *core) fail(op string, key keys.Key, err error) error {
 		return nil
 	}
 	return &table.Error{Op: op, Name: c.entity.Type, Table: c.schema.Name, Key: key, Err: err}
+}
+
+// named gives an error the operation that it ended, of which a read of table's may be a
+// part.
+func (c *core) named(op string, key keys.Key, err error) error {
+	e, ok := err.(*table.Error) //nolint:errorlint // one further in may be the caller's
+	if !ok {
+		return c.fail(op, key, err)
+	}
+	e.Op, e.Name = op, cmp.Or(e.Name, c.entity.Type)
+	return e
 }

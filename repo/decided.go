@@ -220,7 +220,7 @@ func (c *core) checkValue(v, was any, key keys.Key, attributes table.Item, chang
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		//mutants:guard a value has nothing that the repository decides otherwise | TestWritesRefuseTwoDeciders
-		if p := item.PartsOf(given[name]); p.Kind != item.NULL && len(p.Text)+len(p.Bytes) > 0 {
+		if p := item.ValueOf(given[name]); p.Kind != item.NULL && len(p.Text)+len(p.Bytes) > 0 {
 			return fmt.Errorf("%w: attribute %q is decided by %s, and the value has another one: leave it out", table.ErrInvalid, name, c.deciderOf(name))
 		}
 	}
@@ -231,7 +231,7 @@ func (c *core) checkValue(v, was any, key keys.Key, attributes table.Item, chang
 // they are as a rule.
 func (c *core) isMain(key keys.Key, attributes table.Item) bool {
 	of := func(name, stored string) bool {
-		p := item.PartsOf(attributes[name])
+		p := item.ValueOf(attributes[name])
 		return p.Kind == 0 || p.Kind == item.S && (p.Text == "" || p.Text == stored)
 	}
 	return c.textKeys && of(c.schema.PK, string(key.PK)) && of(c.schema.SK, string(key.SK)) && of(c.schema.TypeAttribute, c.entity.Type)

@@ -184,7 +184,7 @@ func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bo
 // deleteFound deletes the entity of an item that is a former copy. An item that its entity does
 // not have, or without an entity, is deleted alone.
 func (c *core) deleteFound(ctx context.Context, key keys.Key) error {
-	return c.write(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
+	return c.carryOut(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		f, err := c.find(ctx, key, nil)
 		if err != nil || f == nil {
 			return nil, nil, err

@@ -76,7 +76,7 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (d diff
 				given = table.Item{}
 			}
 			given[name] = change.After
-		case change.After == nil, c.isEmptyPart(name, change.After):
+		case change.After == nil, c.isEmptyIndexField(name, change.After):
 			d.remove = append(d.remove, name)
 		default:
 			set(name, change.Before, change.After)
@@ -142,7 +142,7 @@ func (c *core) respelled(name string) (field string, ok bool) {
 // merge returns the value after a change from before to after was made to the
 // stored one. Members of maps that were not changed stay as they are stored.
 func merge(stored, before, after types.AttributeValue) types.AttributeValue {
-	was, from, to := item.PartsOf(stored), item.PartsOf(before), item.PartsOf(after)
+	was, from, to := item.ValueOf(stored), item.ValueOf(before), item.ValueOf(after)
 	if was.Kind != item.M || from.Kind != item.M || to.Kind != item.M {
 		return after
 	}

@@ -48,9 +48,10 @@
 //
 // # Reading the code
 //
-//	an entity   entity.go version.go upgrade.go core.go item.go indexpart.go decided.go
-//	reads       names.go repo.go decode.go collect.go vector.go
-//	a write     load.go diff.go plan.go plancopy.go claim.go unread.go run.go
+//	an entity   entity.go version.go upgrade.go core.go item.go indexfield.go decided.go
+//	            vector.go names.go
+//	reads       repo.go collect.go decode.go
+//	a write     load.go diff.go plan.go plancopy.go claim.go unread.go step.go run.go
 //	            write.go update.go ops.go patch.go
 //	repairs     loose.go refresh.go deleteall.go
 package repo

@@ -181,7 +181,7 @@ func (e *description) validate(spec schema.Table) error {
 	e.versionProblems(p, spec)
 	names, known := item.Attributes(e.typ)
 	e.upgradeProblems(p, spec, names, known)
-	e.partProblems(p, spec, names)
+	e.indexFieldProblems(p, spec, names)
 	e.spellingProblems(p, spec, names)
 	e.ttlProblems(p, spec)
 	e.vectorProblems(p, spec, names, known)
@@ -195,6 +195,19 @@ func (e *description) validate(spec schema.Table) error {
 		return refused(e.Type, spec.Name, *p...)
 	}
 	return nil
+}
+
+// ttlProblems adds why items of the entity would never expire. DynamoDB takes no notice of
+// an expiry that is not a number. AWS: "Using time to live (TTL) in DynamoDB", Amazon
+// DynamoDB Developer Guide.
+func (e *description) ttlProblems(p *problems, spec schema.Table) {
+	switch f, kind := item.FieldKind(e.typ, spec.TTLAttribute); {
+	case kind == 0 || kind == item.N:
+	case kind == item.S && isTime(f):
+		p.add("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTLAttribute, f)
+	default:
+		p.add("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTLAttribute, f)
+	}
 }
 
 // versionProblems adds what is wrong with the version, or why one is needed.
@@ -228,7 +241,7 @@ func attributesOf(spec schema.Table) []string {
 		}
 	}
 	for _, x := range spec.Vectors {
-		for _, a := range vectorParts(x) {
+		for _, a := range vectorFields(x) {
 			all = append(all, a.Name)
 		}
 	}

@@ -23,7 +23,7 @@ func (c *core) encode(v any) (table.Item, error) {
 		}
 	}
 	for _, name := range c.indexParts {
-		if c.isEmptyPart(name, item[name]) {
+		if c.isEmptyIndexField(name, item[name]) {
 			delete(item, name)
 		}
 	}
@@ -49,7 +49,7 @@ func (c *core) checkShape(attributes table.Item) error {
 // already, by another program, does not keep an entity from being moved.
 func (c *core) checkExpiry(attributes table.Item) error {
 	expiry := attributes[c.schema.TTLAttribute] // of a type that New did not see, as in a map
-	if kind := item.PartsOf(expiry).Kind; kind != 0 && kind != item.N && kind != item.NULL {
+	if kind := item.ValueOf(expiry).Kind; kind != 0 && kind != item.N && kind != item.NULL {
 		return fmt.Errorf("%w: attribute %q is the expiry, a number of seconds since 1970, and not of type %v", table.ErrInvalid, c.schema.TTLAttribute, kind)
 	}
 	if err := item.CheckExpiry(c.schema.TTLAttribute, attributes[c.schema.TTLAttribute]); err != nil {

@@ -189,3 +189,37 @@ func (c *core) storedItem(attributes table.Item) (*stored, error) {
 	}
 	return s, c.complete(s, true)
 }
+
+// valueAfter returns the entity as it is stored once a plan was run. It is called before
+// that, so that nothing can fail after the write, and it changes old.v.
+func (c *core) valueAfter(old *stored, p *plan) (any, error) {
+	for _, s := range p.steps {
+		switch {
+		case !s.main || s.verb == remove:
+		case s.made.Item != nil:
+			return c.entity.decode(item.RawOf(s.made.Item))
+		case !c.assign(old.v, s.diff):
+			return c.entity.decode(item.RawOf(s.diff.apply(old.raw)))
+		}
+	}
+	return old.v, nil
+}
+
+// assign makes a value as if it was decoded after a change. It returns false if it
+// cannot.
+func (c *core) assign(v any, d diff) bool {
+	if !c.known {
+		return false
+	}
+	for name, value := range d.set {
+		if !item.Assign(v, name, value) {
+			return false
+		}
+	}
+	for _, name := range d.remove {
+		if _, respelled := c.respelled(name); respelled || !item.Assign(v, name, nil) {
+			return false
+		}
+	}
+	return true
+}

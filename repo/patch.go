@@ -132,13 +132,13 @@ func (c *core) readmit(ctx context.Context, key keys.Key, err error, keep *bool,
 		stored = failed.Stored
 	}
 	unmet, stale := errors.Is(err, table.ErrConditionFailed), errors.Is(err, table.ErrStale)
-	shape, version := c.shapes.of(stored), item.PartsOf(stored[c.entity.Version])
+	shape, version := c.shapes.of(stored), item.ValueOf(stored[c.entity.Version])
 	own := (unmet || stale) && shape < c.shapes.current ||
 		unmet && c.counter == versioned && (stored == nil || version.Kind == item.NULL || c.checkStamp(stored) != nil) ||
 		unmet && *keep && (shape != c.shapes.current || !item.Equal(stored[c.shapes.at], stored[c.entity.Version]))
 	switch {
 	case errors.Is(err, table.ErrNotFound) && create != nil:
-		if err = c.send(ctx, c.createOps(create, c.entity.zero())); errors.Is(err, table.ErrExists) {
+		if err = c.commit(ctx, c.createOps(create, c.entity.zero())); errors.Is(err, table.ErrExists) {
 			return nil
 		}
 	case own && (stored != nil || refusal.Item != nil): // middleware may have changed it
@@ -246,7 +246,7 @@ func (c *core) changesOf(p Patch) (patched, error) {
 			changes.set[name] = value
 		}
 	}
-	changes.diff = c.withoutEmptyParts(changes.diff)
+	changes.diff = c.withoutEmptyIndexFields(changes.diff)
 	for _, name := range slices.Sorted(maps.Keys(p.Add)) {
 		value, fits, err := c.addend(name, p.Add[name])
 		if err != nil {
@@ -313,11 +313,11 @@ func (c *core) addend(name string, value any) (by types.AttributeValue, fits exp
 	} else {
 		by, err = item.EncodeToRead(value)
 	}
-	added := item.PartsOf(by)
+	added := item.ValueOf(by)
 	switch {
 	case kind != item.N && kind != item.SS || isTime(f):
 		err = fmt.Errorf("a %v is neither a number nor a set", f)
-	case item.PartsOf(empty).Kind == item.NULL:
+	case item.ValueOf(empty).Kind == item.NULL:
 		err = errors.New("it is NULL if the field is empty, and nothing can be added to that: add omitempty to its tag")
 	case err != nil:
 	case kind == item.N && added.Kind != item.N, kind == item.SS && (added.Kind == 0 || added.Kind == item.NULL):

@@ -67,44 +67,6 @@ type wish struct {
 	unread *unread
 }
 
-// verb is what a step does to an item.
-type verb int
-
-const (
-	create  verb = iota // there is no item
-	patch               // some attributes change
-	replace             // all attributes do
-	remove
-	check     // nothing; the item is as it was read
-	none      // nothing; there is no item
-	overwrite // like replace and
-	erase     // remove, whatever there is
-)
-
-// step is what a plan says about one item.
-type step struct {
-	verb verb
-	key  keys.Key
-	name string
-	// held is the stamp that the item has. If it has none and was read as a whole, as is
-	// the item itself, all of whose attributes guard it.
-	held stamp
-	as   table.Item
-	// like guards an item that was not read beyond its stamp: if it is not so, the step is
-	// stale.
-	like *expression.ConditionBuilder
-	// gone means that an item that is removed may be missing.
-	gone bool
-	diff diff      // of patch
-	made item.Made // of create, replace and overwrite
-	// unread means that the item was not read, so it may have a newer shape.
-	unread bool
-	// main means that the entity is no longer as it was read if the step fails.
-	main bool
-	// owner is the main item that owns a claim, and guards it.
-	owner keys.Key
-}
-
 // plan is what a write does. If it needs items, it is to be made again with them.
 type plan struct {
 	need  []keys.Key
@@ -207,7 +169,7 @@ func (p *planner) compare() (d diff, err error) {
 	if p.was.shape < p.shapes.current {
 		stored = p.was.raw.Attributes(nil)
 	}
-	upgrades := p.withoutEmptyParts(p.shapes.pending(stored, p.was.shape))
+	upgrades := p.withoutEmptyIndexFields(p.shapes.pending(stored, p.was.shape))
 	p.differs = p.unread != nil || !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
 		p.exact && (!upgrades.empty() || p.counter != unversioned && p.was.stamp == stamp{})
 	p.fields = p.fields.over(upgrades)
@@ -219,7 +181,7 @@ func (p *planner) saveMain(d diff) error {
 	main := step{key: p.old.at, name: name, held: p.was.stamp, as: p.was.item, main: true}
 	switch {
 	case p.unread != nil && p.old.at != p.keys[0]:
-		return p.moves(name)
+		return p.errMoves(name)
 	case p.unread != nil:
 		return p.patch(0, main, d, nil)
 	case p.old.at == p.keys[0]:
@@ -231,8 +193,8 @@ func (p *planner) saveMain(d diff) error {
 	return made.Err
 }
 
-// moves returns the error of ops that would move an item.
-func (p *planner) moves(name string) error {
+// errMoves returns the error of ops that would move an item.
+func (p *planner) errMoves(name string) error {
 	return fmt.Errorf("%w: the key of %s changes; Update and Save move keys", errInvalidEntity, name)
 }
 

@@ -418,7 +418,7 @@ func (w *world) holds(s, other *stored) bool {
 func show(attributes table.Item) map[string]string {
 	all := map[string]string{}
 	for name, value := range attributes {
-		all[name] = item.PartsOf(value).Text
+		all[name] = item.ValueOf(value).Text
 	}
 	return all
 }

@@ -17,7 +17,7 @@ func (p *planner) saveCopy(i int) error {
 	from, to := p.was.keys[i], p.keys[i]
 	var moved table.Item
 	if p.unread != nil && from != to && to != (keys.Key{}) {
-		return p.moves(p.items[i].Name)
+		return p.errMoves(p.items[i].Name)
 	}
 	if from != to {
 		var err error

@@ -18,7 +18,7 @@ func (r *Repo[T]) Refresh(ctx context.Context, key keys.Key) (changed bool, err 
 }
 
 func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, err error) {
-	err = c.write(ctx, "Refresh", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
+	err = c.carryOut(ctx, "Refresh", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		f, err := c.find(ctx, key, nil)
 		switch {
 		case err != nil:

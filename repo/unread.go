@@ -187,7 +187,7 @@ type likeness struct {
 
 // add compares what is stored under a path with a value. zero is that of the zero T.
 func (l *likeness) add(path expression.NameBuilder, value, zero types.AttributeValue) {
-	switch is, empty := item.PartsOf(value), item.PartsOf(zero); {
+	switch is, empty := item.ValueOf(value), item.ValueOf(zero); {
 	case is.Kind == 0 || is.Kind == item.L:
 	case is.Kind == item.M:
 		for _, name := range slices.Sorted(maps.Keys(is.Map)) {

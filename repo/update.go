@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,17 +103,6 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 	return v, err
 }
 
-// named gives an error the operation that it ended, of which a read of table's may be a
-// part.
-func (c *core) named(op string, key keys.Key, err error) error {
-	e, ok := err.(*table.Error) //nolint:errorlint // one further in may be the caller's
-	if !ok {
-		return c.fail(op, key, err)
-	}
-	e.Op, e.Name = op, cmp.Or(e.Name, c.entity.Type)
-	return e
-}
-
 // Delete removes the entity under its key or that of one of its copies, with all of
 // them. It is no error if there is no item under the key. An item that no entity
 // accounts for, such as a copy that was left behind, is [ErrOrphan] and stays; an
@@ -141,7 +129,7 @@ func (c *core) delete(ctx context.Context, key keys.Key, orphans bool) error {
 
 // deleteLoaded deletes the entity that a key leads to.
 func (c *core) deleteLoaded(ctx context.Context, key keys.Key) error {
-	return c.write(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
+	return c.carryOut(ctx, "Delete", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		old, err := c.load(ctx, key)
 		switch {
 		case errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan):

@@ -369,7 +369,7 @@ func (e *description) shapeProblems(p *problems, spec schema.Table, attributes [
 	}
 	for _, name := range []string{spec.Shape, spec.ShapeFrom(), spec.ShapeAt()} {
 		if slices.Contains(attributes, name) {
-			p.add("T has a field for attribute %q, which holds an item's shape; see Schema.Shape", name)
+			p.add("T has a field for attribute %q, which holds an item's shape; see schema.Table.Shape", name)
 		}
 	}
 }

@@ -18,9 +18,9 @@ import (
 // and one without it less than the entity. So an entity with a vector has no copies. Those
 // that other releases have stored are without it, and no entity is made of them.
 
-// vectorParts returns the attributes of a vector index: the vector, what divides the index, if
+// vectorFields returns the attributes of a vector index: the vector, what divides the index, if
 // anything does, and what filters it.
-func vectorParts(x schema.VectorIndex) []schema.Attribute {
+func vectorFields(x schema.VectorIndex) []schema.Attribute {
 	parts := append([]schema.Attribute{{Name: x.Attribute}, x.Partition}, x.Filters...)
 	return slices.DeleteFunc(parts, func(a schema.Attribute) bool { return a.Name == "" })
 }
@@ -59,7 +59,7 @@ func (e *description) vectorProblems(p *problems, spec schema.Table, fields []st
 			switch {
 			case a.Name == "", a.Name == spec.PK, a.Name == spec.SK, a.Name == spec.TypeAttribute, slices.Contains(e.mainIndexAttributes(spec), a.Name):
 			case slices.Contains(fields, a.Name):
-				if problem := checkPart(e.typ, a); problem != "" {
+				if problem := checkIndexField(e.typ, a); problem != "" {
 					p.add("vector index %q: attribute %q: %s", x.Name, a.Name, problem)
 				}
 			case a == x.Partition:
@@ -88,14 +88,14 @@ func (c *core) withoutVectors(d diff) diff {
 			delete(d.set, x.Attribute)
 		}
 		if slices.Contains(d.remove, x.Partition.Name) { // as package table wants it
-			d = d.without(x.Attribute)
+			d = d.removing(x.Attribute)
 		}
 	}
 	return d
 }
 
-// without returns the changes with the removal of an attribute.
-func (d diff) without(attribute string) diff {
+// removing returns the changes with the removal of an attribute.
+func (d diff) removing(attribute string) diff {
 	if !slices.Contains(d.remove, attribute) {
 		d.remove = append(slices.Clone(d.remove), attribute)
 	}
@@ -115,7 +115,7 @@ func (p *planner) withPartitions(d diff) diff {
 		stored := p.was.raw.Attributes(func(n []byte) bool { return string(n) == partition || string(n) == x.Attribute })
 		switch {
 		case removed && stored[x.Attribute] == nil:
-			d = d.without(x.Attribute)
+			d = d.removing(x.Attribute)
 		case set && stored[partition] != nil:
 			d.set = maps.Clone(d.set) // copies may share it
 			d.set[partition] = stored[partition]
@@ -213,7 +213,7 @@ type askedValue struct {
 // hasAll reports whether an item has all values that were asked for.
 func hasAll(attributes table.Item, asked []askedValue) bool {
 	return !slices.ContainsFunc(asked, func(a askedValue) bool {
-		p := item.PartsOf(attributes[a.Name])
+		p := item.ValueOf(attributes[a.Name])
 		return !p.Kind.Holds(p.Text+string(p.Bytes), string(a.Type), a.text)
 	})
 }

@@ -74,7 +74,7 @@ func (s stamp) value() types.AttributeValue {
 
 // stampOf reads the stamp of a stored item.
 func (c *core) stampOf(attributes table.Item) (s stamp) {
-	switch p := item.PartsOf(attributes[c.entity.Version]); {
+	switch p := item.ValueOf(attributes[c.entity.Version]); {
 	case p.Kind == item.S && c.counter == revised:
 		s.revision = p.Text
 	case p.Kind == item.N && c.counter == versioned:
@@ -99,7 +99,7 @@ func (c *core) setStamp(item table.Item, s stamp, shape int) {
 // checkStamp reports a version attribute that no write of the entity can meet.
 func (c *core) checkStamp(attributes table.Item) error {
 	value, stored := attributes[c.entity.Version]
-	switch p := item.PartsOf(value); {
+	switch p := item.ValueOf(value); {
 	case !stored, p.Kind == item.NULL, p.Kind == item.S && c.counter == revised:
 		return nil
 	case p.Kind == item.N && c.counter == versioned:
@@ -210,19 +210,6 @@ var (
 	unmarshaler = reflect.TypeFor[attributevalue.Unmarshaler]()
 	marshaler   = reflect.TypeFor[attributevalue.Marshaler]()
 )
-
-// guard makes the op expect a stamp, and an item of the entity's type where there
-// is one.
-func (c *core) guard(op table.Op, s stamp) table.Op {
-	op = op.IfType(c.entity.Type)
-	switch c.counter {
-	case versioned:
-		return op.IfVersion(c.entity.Version, s.version)
-	case revised:
-		return op.IfRevision(c.entity.Version, s.revision)
-	}
-	return op
-}
 
 // probeVersion tries whether a version attribute finds its way into T and back.
 // It returns what T has for it, or why it does not do.

@@ -28,7 +28,7 @@ func (r *Repo[T]) Create(ctx context.Context, v *T) error {
 // create is [Repo.Create] of a value that is not nil.
 func (c *core) create(ctx context.Context, v any) error {
 	made := c.entity.zero()
-	err := c.send(ctx, c.createOps(v, made))
+	err := c.commit(ctx, c.createOps(v, made))
 	if err == nil {
 		c.adopt(v, made)
 	}
@@ -74,7 +74,7 @@ func (c *core) set(ctx context.Context, v any) error {
 			return err
 		}
 		//mutants:guard Save of an entity without a version replaces what has expired | TestSaveWithoutVersion
-		if err = c.send(ctx, c.createOps(v, c.entity.zero())); !errors.Is(err, table.ErrExists) || attempt == maxPatches {
+		if err = c.commit(ctx, c.createOps(v, c.entity.zero())); !errors.Is(err, table.ErrExists) || attempt == maxPatches {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
 		for _, v := range all {
 			ops = append(ops, r.core.putOps(v)...)
 		}
-		return r.core.send(ctx, ops)
+		return r.core.commit(ctx, ops)
 	}
 	return r.core.putAll(ctx, "TransactPut", all)
 }
@@ -155,7 +155,7 @@ func (c *core) putAll(ctx context.Context, op string, vs []any) error {
 		for i := range puts {
 			ops = append(ops, puts[i].ops...)
 		}
-		if err := c.send(ctx, ops); err != nil {
+		if err := c.commit(ctx, ops); err != nil {
 			return err, c.putOutcome(err, puts) == doubtful
 		}
 		for _, p := range puts {

@@ -45,7 +45,7 @@ type Table struct {
 	// DynamoDB deletes no item whose expiry is more than five years ago: reads do not
 	// show it, and it stays until a program deletes it. Writes refuse an expiry after
 	// the year 9999, such as one in milliseconds, but not in an item that is stored as it
-	// is. AWS: "Using time to live (TTLAttribute) in DynamoDB", Amazon DynamoDB Developer Guide.
+	// is. AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
 	TTLAttribute string `json:"ttl,omitzero"`
 
 	// Indexes are the secondary indexes that the application uses. The live
@@ -187,10 +187,10 @@ func (t Table) Validate() error {
 		p.add("SK: %q is the partition key's attribute already", t.SK)
 	}
 	if t.TTLAttribute == t.TypeAttribute {
-		p.add("TTL: %q is the type attribute already", t.TTLAttribute)
+		p.add("TTLAttribute: %q is the type attribute already", t.TTLAttribute)
 	}
 	if !attributeName(t.TTLAttribute) {
-		p.add("TTL: %q is not UTF-8 of at most %d characters", t.TTLAttribute, maxAttributeName)
+		p.add("TTLAttribute: %q is not UTF-8 of at most %d characters", t.TTLAttribute, maxAttributeName)
 	}
 	if t.Shape == t.TypeAttribute || t.Shape == t.TTLAttribute {
 		p.add("Shape: %q is the TTL or type attribute already", t.Shape)

@@ -40,45 +40,6 @@ func (r *Reader[T]) start(q Query) (after *rank, at paginate.Position, err error
 	return &p, at, nil
 }
 
-// mergeFrom returns a read of all shards from a position on, or from the start of the
-// query. It has sent nothing yet. There are no shards to read if nothing of the range is
-// left.
-func (r *Reader[T]) mergeFrom(q Query, after *rank) *merge[T] {
-	m := &merge[T]{r: r, q: q, after: after}
-	if m.bounds = remaining(q, m.after); m.bounds.Empty() {
-		return m
-	}
-	for i, pk := range r.shards {
-		m.shards = append(m.shards, &source{index: i, pk: pk})
-	}
-	return m
-}
-
-// remaining returns the sort keys of the query's range from a position on. The
-// range may have moved since the cursor was sealed: a walk whose position is
-// before the range continues at its start.
-//
-// The result includes the position, since DynamoDB has no range that excludes
-// one end and includes the other. Rows up to it are dropped when they arrive, and
-// so is the one key after a prefix that the result may include.
-//
-// AWS: Query, Amazon DynamoDB API Reference.
-func remaining(q Query, after *rank) keys.Range {
-	r := q.Range
-	if after == nil {
-		return r
-	}
-	if r.Prefix != "" {
-		r = keys.Range{From: r.Prefix, To: following(r.Prefix)}
-	}
-	if !q.Descending {
-		r.From = max(r.From, after.sk)
-	} else if r.To == "" || after.sk < r.To {
-		r.To = after.sk
-	}
-	return r
-}
-
 // order is that of a read in one direction.
 func order(descending bool) window.Order {
 	return window.Order{Compare: cmp.Compare[keys.SK], Descending: descending, Segments: true}

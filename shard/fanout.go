@@ -9,9 +9,9 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// ask sends the requests of one round, several at a time, and returns the rows of
+// sendRound sends the requests of one round, several at a time, and returns the rows of
 // each. The first failure ends the others; all have ended when it returns.
-func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], error) {
+func (m *merge[T]) sendRound(ctx context.Context, asks []ask) ([]table.RowPage[T], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (

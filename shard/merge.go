@@ -100,12 +100,12 @@ func (m *merge[T]) beyond(a, b keys.SK) bool { return m.direct(cmp.Compare(a, b)
 // everything was read.
 func (m *merge[T]) fill(ctx context.Context, n int) error {
 	for round := 1; ; round++ {
-		asks := m.asks(n, round)
+		asks := m.due(n, round)
 		if len(asks) == 0 {
 			return nil
 		}
 		m.stats.Rounds++
-		pages, err := m.ask(ctx, asks)
+		pages, err := m.sendRound(ctx, asks)
 		if err != nil {
 			return err
 		}
@@ -121,9 +121,9 @@ type ask struct {
 	limit  int
 }
 
-// asks returns the shards that may hold one of the first n rows that is not
+// due returns the shards that may hold one of the first n rows that is not
 // read yet. Before anything was read that is each of them.
-func (m *merge[T]) asks(n, round int) []ask {
+func (m *merge[T]) due(n, round int) []ask {
 	var asks []ask
 	have := counts(m.rows, len(m.shards))
 	for _, s := range m.shards {
@@ -379,4 +379,61 @@ func (s fractions) learn(have []int, rows int) {
 		old := float64(s[i].Load())
 		s[i].Store(int64(old + (now-old)*float64(rows)/float64(rows+remembered)))
 	}
+}
+
+// mergeFrom returns a read of all shards from a position on, or from the start of the
+// query. It has sent nothing yet. There are no shards to read if nothing of the range is
+// left.
+func (r *Reader[T]) mergeFrom(q Query, after *rank) *merge[T] {
+	m := &merge[T]{r: r, q: q, after: after}
+	if m.bounds = remaining(q, m.after); m.bounds.Empty() {
+		return m
+	}
+	for i, pk := range r.shards {
+		m.shards = append(m.shards, &source{index: i, pk: pk})
+	}
+	return m
+}
+
+// remaining returns the sort keys of the query's range from a position on. The
+// range may have moved since the cursor was sealed: a walk whose position is
+// before the range continues at its start.
+//
+// The result includes the position, since DynamoDB has no range that excludes
+// one end and includes the other. Rows up to it are dropped when they arrive, and
+// so is the one key after a prefix that the result may include.
+//
+// AWS: Query, Amazon DynamoDB API Reference.
+func remaining(q Query, after *rank) keys.Range {
+	r := q.Range
+	if after == nil {
+		return r
+	}
+	if r.Prefix != "" {
+		r = keys.Range{From: r.Prefix, To: following(r.Prefix)}
+	}
+	if !q.Descending {
+		r.From = max(r.From, after.sk)
+	} else if r.To == "" || after.sk < r.To {
+		r.To = after.sk
+	}
+	return r
+}
+
+// page reads n rows and makes a page without cursors of the first limit of them. An
+// item behind these that cannot be decoded is an error of another page.
+func (m *merge[T]) page(ctx context.Context, n, limit int) (rows []row[T], page Page[T], err error) {
+	if err := m.fill(ctx, n); err != nil {
+		return nil, page, err
+	}
+	rows, page.Items = m.take(n), []T{}
+	for _, row := range rows[:min(limit, len(rows))] {
+		if row.err != nil {
+			return nil, page, row.err
+		}
+		page.Items = append(page.Items, row.value)
+	}
+	page.Stats = m.stats
+	page.Stats.Items = len(page.Items)
+	return rows, page, nil
 }

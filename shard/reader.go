@@ -231,24 +231,6 @@ func (r *Reader[T]) pageBefore(ctx context.Context, q Query, at rank, fromEdge b
 	return page, nil
 }
 
-// page reads n rows and makes a page without cursors of the first limit of them. An
-// item behind these that cannot be decoded is an error of another page.
-func (m *merge[T]) page(ctx context.Context, n, limit int) (rows []row[T], page Page[T], err error) {
-	if err := m.fill(ctx, n); err != nil {
-		return nil, page, err
-	}
-	rows, page.Items = m.take(n), []T{}
-	for _, row := range rows[:min(limit, len(rows))] {
-		if row.err != nil {
-			return nil, page, row.err
-		}
-		page.Items = append(page.Items, row.value)
-	}
-	page.Stats = m.stats
-	page.Stats.Items = len(page.Items)
-	return rows, page, nil
-}
-
 // All prefetches firstStride items, then twice as many each time up to about
 // strideBytes. A caller that stops early pays for little more than it used, and
 // others wait for few rounds.

@@ -112,13 +112,13 @@
 //
 // # Reading the code
 //
-// A file is one noun. What comes first here is used by what follows:
+// A file is about one noun. An order in which they can be read:
 //
 //	values      item.go errors.go event.go
 //	the table   key.go table.go
-//	an op       expression.go check.go guard.go retry.go op.go prepare.go
-//	a request   items.go response.go request.go
-//	by key      reader.go get.go batch.go
-//	writes      transact.go write.go
-//	queries     query.go page.go scan.go row.go search.go
+//	an op       op.go expression.go check.go vector.go guard.go prepare.go
+//	a request   request.go retry.go protocol.go response.go items.go middleware.go
+//	by key      get.go batch.go
+//	writes      write.go transact.go
+//	queries     query.go reader.go page.go scan.go row.go search.go
 package table

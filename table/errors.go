@@ -83,7 +83,7 @@ var (
 // one fits, and the SDK's error where there is one.
 //
 // If a call of several operations fails for some of them, further Errors inside say for
-// which ones. They have a Position, and no table. [FailedOp] finds them.
+// which ones. They have an OpNumber, and no table. [FailedOp] finds them.
 type Error struct {
 	// Op is the operation: Get, QueryPage, Create, Transact, …
 	Op string

@@ -73,7 +73,7 @@ func cloned(item Item) Item {
 
 // watched returns what is watched of an item's attribute.
 func watched(attributes Item, name string) item.Watched {
-	switch p := item.PartsOf(attributes[name]); p.Kind {
+	switch p := item.ValueOf(attributes[name]); p.Kind {
 	case item.S, item.N:
 		return item.Watched{Name: name, Kind: p.Kind, Text: []byte(p.Text)}
 	case item.B:
@@ -160,7 +160,7 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 	if level > maxLevels {
 		return 0, broken("is nested more than 32 levels deep")
 	}
-	switch p := item.PartsOf(value); p.Kind {
+	switch p := item.ValueOf(value); p.Kind {
 	case item.S:
 		return measureText(p.Text)
 	case item.N:
@@ -278,7 +278,7 @@ func measureSet[E any](set []E, measure func(E) (int, *fault), compare func(a, b
 // jsonSize returns how many bytes a value has at most in a request.
 func jsonSize(value types.AttributeValue) int {
 	const frame = len(`{"BOOL":false},`)
-	p := item.PartsOf(value)
+	p := item.ValueOf(value)
 	size := frame + textSize(p.Text) + len(p.Bytes)*4/3 + 4
 	for _, text := range p.Texts {
 		size += len(`"",`) + textSize(text)

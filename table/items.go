@@ -270,7 +270,7 @@ func (s *items) check(value reflect.Value, refusal error) (live bool, err error)
 		return false, nil
 	}
 	if view := s.view(); view != nil {
-		refusal = s.finish(value, refusal, view)
+		refusal = s.applyView(value, refusal, view)
 	}
 	return true, refusal
 }
@@ -319,9 +319,9 @@ func (s *items) view() *item.View {
 	return nil
 }
 
-// finish makes the value what the view says: one of the present shape, that passes its check.
+// applyView makes the value what the view says: one of the present shape, that passes its check.
 // refusal is why the item does not fit.
-func (s *items) finish(value reflect.Value, refusal error, view *item.View) error {
+func (s *items) applyView(value reflect.Value, refusal error, view *item.View) error {
 	shape, err := view.Shape, error(nil)
 	if !s.extent.shapeless {
 		shape, err = s.shape()

@@ -74,7 +74,7 @@ func keyValue(kind types.ScalarAttributeType, text string) types.AttributeValue 
 // keyText is the inverse of keyValue; a value that is no key attribute's gives
 // an empty type.
 func keyText(value types.AttributeValue) (types.ScalarAttributeType, string) {
-	switch p := item.PartsOf(value); p.Kind {
+	switch p := item.ValueOf(value); p.Kind {
 	case item.S, item.N:
 		return types.ScalarAttributeType(p.Kind.String()), p.Text
 	case item.B:

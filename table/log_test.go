@@ -31,7 +31,7 @@ func TestLogValues(t *testing.T) {
 	for want, v := range map[string]slog.LogValuer{
 		`"v":{"op":"Get","table":"AppCore","index":"GSI1","class":"permanent","error":"item not found"}`: &table.Error{Op: "Get", Table: "AppCore", Index: "GSI1", Key: user, Err: table.ErrNotFound},
 		`"v":{"op":"Put","name":"p","class":"unclassified","error":"broken"}`:                            &table.Error{Op: "Put", Name: "p", Err: cause},
-		`"v":{"op":"Put","position":1,"name":"profile","class":"unclassified","error":"broken"}`:         op,
+		`"v":{"op":"Put","op_number":1,"name":"profile","class":"unclassified","error":"broken"}`:        op,
 		`"v":{"failed":1,"error":"transaction cancelled: op 1 (Put \"profile\"): broken"}`:               &table.TxError{Failed: []*table.Error{op}, Err: cause},
 		`"v":{"op":"BatchGet","remaining":2,"class":"transient","error":"throttled"}`:                    &table.Error{Op: "BatchGet", Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
 		`"v":{"operation":"Query","table":"AppCore","index":"GSI1","duration":2000000,"capacity":0.5,"attempts":1}`: table.Event{

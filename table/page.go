@@ -115,6 +115,42 @@ func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	return items, nil
 }
 
+// page is a page of items, in reverse if reversed is set, without these.
+type page struct {
+	next, prev string
+	stats      Stats
+	reversed   bool
+}
+
+// defaultLimit is the Limit of a page that gives none.
+const defaultLimit = 100
+
+func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
+	walking := r.input != nil && r.after != nil
+	if walking {
+		items.noted = map[int]Item{1: nil}
+	}
+	if err := r.read(ctx, items, r.Limit); err != nil {
+		return p, err
+	}
+	p.stats = r.stats
+	if !r.done && len(r.startAttributes) > 0 { // without a sort key there is one item at most
+		p.next, err = r.seal(r.start, paginate.Position{})
+	}
+	if err != nil || !walking {
+		return p, err
+	}
+	switch {
+	case items.noted[1] != nil:
+		p.prev, err = r.seal(items.noted[1], paginate.Position{Before: true})
+	case r.done:
+		p.prev, err = r.seal(r.after, paginate.Position{Before: true, FromEdge: true})
+	default:
+		p.prev, err = r.seal(r.start, paginate.Position{Before: true})
+	}
+	return p, err
+}
+
 // seal makes the cursor of a position, whose values are given as a start key.
 func (r *reader) seal(start Item, position paginate.Position) (string, error) {
 	position.Values = make([]paginate.Value, len(r.startAttributes))

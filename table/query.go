@@ -1,9 +1,7 @@
 package table
 
 import (
-	"cmp"
 	"context"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
 )
 
@@ -254,73 +251,6 @@ func rangeCondition(r keys.Range, bind func(placeholder string, sk keys.SK)) str
 	return "#sk BETWEEN :from AND :to"
 }
 
-// page is a page of items, in reverse if reversed is set, without these.
-type page struct {
-	next, prev string
-	stats      Stats
-	reversed   bool
-}
-
-// defaultLimit is the Limit of a page that gives none.
-const defaultLimit = 100
-
-func (r *reader) page(ctx context.Context, items *items) (p page, err error) {
-	walking := r.input != nil && r.after != nil
-	if walking {
-		items.noted = map[int]Item{1: nil}
-	}
-	if err := r.read(ctx, items, r.Limit); err != nil {
-		return p, err
-	}
-	p.stats = r.stats
-	if !r.done && len(r.startAttributes) > 0 { // without a sort key there is one item at most
-		p.next, err = r.seal(r.start, paginate.Position{})
-	}
-	if err != nil || !walking {
-		return p, err
-	}
-	switch {
-	case items.noted[1] != nil:
-		p.prev, err = r.seal(items.noted[1], paginate.Position{Before: true})
-	case r.done:
-		p.prev, err = r.seal(r.after, paginate.Position{Before: true, FromEdge: true})
-	default:
-		p.prev, err = r.seal(r.start, paginate.Position{Before: true})
-	}
-	return p, err
-}
-
-// reads sets what items reads. It refuses an index in which items are of no type, where they
-// are to be of one.
-func (r *reader) reads(items *items) error {
-	// A local index fetches from the table what it is asked for.
-	if t := r.t.schema.TypeAttribute; r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
-		return invalid("Index", "%q does not hold the type attribute %q, by which a read of %q tells what it finds; include it in the index, or read by another one",
-			r.Index, t, r.t.ofType)
-	}
-	items.of(r.t).in(r.Index)
-	items.queried = r.scan == nil
-	return items.setExtent(r.extent)
-}
-
-// read reads a page of at most limit items.
-func (r *reader) read(ctx context.Context, items *items, limit int) error {
-	if err := r.reads(items); err != nil {
-		return err
-	}
-	limit = cmp.Or(limit, defaultLimit)
-	//mutants:guard a page continues until it is full | TestDefaultEngine/^(Page|Filter)$ ./suites/conformance | for => if
-	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
-		if err := r.next(ctx, items, limit); err != nil {
-			return err
-		}
-	}
-	if items.count() == 0 {
-		items.values.Set(reflect.MakeSlice(items.values.Type(), 0, 0)) // there may be room for some that have expired
-	}
-	return nil
-}
-
 // all reads response by response, and gives yield the number of each of the items that
 // are those of one. It returns nil when the data or the limit ended or yield wanted no
 // more.
@@ -329,7 +259,7 @@ func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int
 	if err != nil {
 		return err
 	}
-	if err := r.reads(items); err != nil {
+	if err := r.setItems(items); err != nil {
 		return err
 	}
 	for left := q.Limit; !r.done; {

@@ -1,10 +1,12 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -295,4 +297,35 @@ func (r *reader) engineLimit(want int) *int32 {
 		want = max(want, int(min(expected, float64(last*growth))))
 	}
 	return aws.Int32(int32(min(want, most)))
+}
+
+// setItems sets what items setItems. It refuses an index in which items are of no type, where they
+// are to be of one.
+func (r *reader) setItems(items *items) error {
+	// A local index fetches from the table what it is asked for.
+	if t := r.t.schema.TypeAttribute; r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
+		return invalid("Index", "%q does not hold the type attribute %q, by which a read of %q tells what it finds; include it in the index, or read by another one",
+			r.Index, t, r.t.ofType)
+	}
+	items.of(r.t).in(r.Index)
+	items.queried = r.scan == nil
+	return items.setExtent(r.extent)
+}
+
+// read reads a page of at most limit items.
+func (r *reader) read(ctx context.Context, items *items, limit int) error {
+	if err := r.setItems(items); err != nil {
+		return err
+	}
+	limit = cmp.Or(limit, defaultLimit)
+	//mutants:guard a page continues until it is full | TestDefaultEngine/^(Page|Filter)$ ./suites/conformance | for => if
+	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
+		if err := r.next(ctx, items, limit); err != nil {
+			return err
+		}
+	}
+	if items.count() == 0 {
+		items.values.Set(reflect.MakeSlice(items.values.Type(), 0, 0)) // there may be room for some that have expired
+	}
+	return nil
 }

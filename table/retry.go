@@ -222,8 +222,8 @@ func (a *attempts) outcome(err error) error {
 	return err
 }
 
-// watch sets the retryer of a call of the SDK's client.
-func (a *attempts) watch(o *dynamodb.Options) {
+// listen sets the retryer of a call of the SDK's client.
+func (a *attempts) listen(o *dynamodb.Options) {
 	if o.Retryer == nil {
 		return // not the SDK's client
 	}

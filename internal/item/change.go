@@ -75,7 +75,7 @@ func compareWhole(before, after any) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, b := PartsOf(was).Map, PartsOf(is).Map
+	a, b := ValueOf(was).Map, ValueOf(is).Map
 	var changes []Change
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))) {
 		c := Change{name, a[name], b[name]}
@@ -136,8 +136,8 @@ func unchangedMembers(before, after any) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	from := PartsOf(was).Map
-	for name, value := range PartsOf(is).Map {
+	from := ValueOf(was).Map
+	for name, value := range ValueOf(is).Map {
 		if from[name] != nil && Equal(from[name], value) {
 			names = append(names, name)
 		}
@@ -200,14 +200,14 @@ func (p *plan) same(a, b reflect.Value) bool {
 
 // Equal reports whether two values of one encoder are the same. Nil is equal to
 // nil only.
-func Equal(a, b types.AttributeValue) bool { return PartsOf(a).equal(PartsOf(b), Equal) }
+func Equal(a, b types.AttributeValue) bool { return ValueOf(a).equal(ValueOf(b), Equal) }
 
 // EqualUnordered is [Equal] whatever the order of sets.
 func EqualUnordered(a, b types.AttributeValue) bool {
-	return PartsOf(a).sorted().equal(PartsOf(b).sorted(), EqualUnordered)
+	return ValueOf(a).sorted().equal(ValueOf(b).sorted(), EqualUnordered)
 }
 
-func (p Parts) equal(q Parts, elements func(a, b types.AttributeValue) bool) bool {
+func (p Value) equal(q Value, elements func(a, b types.AttributeValue) bool) bool {
 	return p.Kind == q.Kind && p.Kind != Unknown && p.Text == q.Text && p.Bool == q.Bool &&
 		bytes.Equal(p.Bytes, q.Bytes) && slices.Equal(p.Texts, q.Texts) && slices.EqualFunc(p.Blobs, q.Blobs, bytes.Equal) &&
 		slices.EqualFunc(p.List, q.List, elements) && maps.EqualFunc(p.Map, q.Map, elements)

@@ -14,7 +14,7 @@
 //     DynamoDB sends. A response that surprises it is given to the SDK as a
 //     whole.
 //
-// So no error comes from here, and nothing is accepted that the SDK and
+// So no error comes from the fast way, and nothing is accepted that the SDK and
 // attributevalue would not accept. Of two attributes that are for one field,
 // because their names differ in case only, the one with the field's own name counts, or
 // else the last one; which one does with attributevalue is chance.

@@ -137,7 +137,7 @@ func (p *plan) notDecoded(item map[string]types.AttributeValue, err error) *Erro
 // plan's type. It decodes the parts of the value again to find the innermost one
 // that fails.
 func (p *plan) located(value types.AttributeValue, err error) *Error {
-	parts := PartsOf(value)
+	parts := ValueOf(value)
 	for _, name := range slices.Sorted(maps.Keys(parts.Map)) {
 		if inner := p.member(name); inner != nil && inner.refuses(parts.Map[name]) {
 			if p.names() {

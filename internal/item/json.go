@@ -26,7 +26,7 @@ func appendItem(b []byte, item map[string]types.AttributeValue) []byte {
 }
 
 func appendValue(b []byte, value types.AttributeValue) []byte {
-	p := PartsOf(value).sorted()
+	p := ValueOf(value).sorted()
 	b = append(append(append(b, `{"`...), p.Kind.String()...), `":`...)
 	switch p.Kind {
 	case S, N:

@@ -26,7 +26,7 @@ func NilIn(item map[string]types.AttributeValue) (path string, is bool) {
 
 // nilBelow does not visit deeper values than DynamoDB stores: it must come to an end.
 func nilBelow(value types.AttributeValue, level int) (path string, is bool) {
-	p := PartsOf(value)
+	p := ValueOf(value)
 	if p.Kind == 0 || level > maxLevels {
 		return "", p.Kind == 0
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Parts is an attribute value taken apart: its type, and what a value of that type has.
-// [PartsOf] alone knows the types of the SDK. All other code uses the parts.
-type Parts struct {
+// Value is an attribute value taken apart: its type, and what a value of that type has.
+// [ValueOf] alone knows the types of the SDK. All other code uses the parts.
+type Value struct {
 	// Kind is 0 for nil, also for a pointer that is nil, and [Unknown] for a type that
 	// DynamoDB does not have.
 	Kind  Kind
@@ -23,8 +23,8 @@ type Parts struct {
 	Map   map[string]types.AttributeValue // of M
 }
 
-// PartsOf takes an attribute value apart. It copies nothing.
-func PartsOf(value types.AttributeValue) (p Parts) {
+// ValueOf takes an attribute value apart. It copies nothing.
+func ValueOf(value types.AttributeValue) (p Value) {
 	if v := reflect.ValueOf(value); value == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return p
 	}
@@ -56,7 +56,7 @@ func PartsOf(value types.AttributeValue) (p Parts) {
 }
 
 // Value puts the parts together; nil for a Kind that has no value.
-func (p Parts) Value() types.AttributeValue {
+func (p Value) Value() types.AttributeValue {
 	switch p.Kind {
 	case S:
 		return &types.AttributeValueMemberS{Value: p.Text}
@@ -84,8 +84,8 @@ func (p Parts) Value() types.AttributeValue {
 
 // rebuilt returns a value with lists, maps and pointers of its own. edit changes the
 // parts of each value in it that is no list and no map.
-func rebuilt(value types.AttributeValue, edit func(Parts) Parts) types.AttributeValue {
-	p := PartsOf(value)
+func rebuilt(value types.AttributeValue, edit func(Value) Value) types.AttributeValue {
+	p := ValueOf(value)
 	switch p.Kind {
 	case 0, Unknown:
 		return value
@@ -103,7 +103,7 @@ func rebuilt(value types.AttributeValue, edit func(Parts) Parts) types.Attribute
 	return p.Value()
 }
 
-func rebuiltItem(item map[string]types.AttributeValue, edit func(Parts) Parts) map[string]types.AttributeValue {
+func rebuiltItem(item map[string]types.AttributeValue, edit func(Value) Value) map[string]types.AttributeValue {
 	m := make(map[string]types.AttributeValue, len(item))
 	for name, e := range item {
 		m[name] = rebuilt(e, edit)
@@ -113,10 +113,10 @@ func rebuiltItem(item map[string]types.AttributeValue, edit func(Parts) Parts) m
 
 // Cloned returns a copy of an item that shares no memory with it.
 func Cloned(item map[string]types.AttributeValue) map[string]types.AttributeValue {
-	return rebuiltItem(item, Parts.clone)
+	return rebuiltItem(item, Value.clone)
 }
 
-func (p Parts) clone() Parts {
+func (p Value) clone() Value {
 	p.Bytes, p.Texts, p.Blobs = slices.Clone(p.Bytes), slices.Clone(p.Texts), slices.Clone(p.Blobs)
 	for i, b := range p.Blobs {
 		p.Blobs[i] = slices.Clone(b)
@@ -128,7 +128,7 @@ func (p Parts) clone() Parts {
 // DynamoDB returns numbers and sets otherwise than they were written. AWS: "Supported
 // data types and naming rules in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 func AsStored(value types.AttributeValue) types.AttributeValue {
-	return rebuilt(value, func(p Parts) Parts {
+	return rebuilt(value, func(p Value) Value {
 		switch p.Kind {
 		case N:
 			p.Text = PlainNumber(p.Text)
@@ -145,7 +145,7 @@ func AsStored(value types.AttributeValue) types.AttributeValue {
 // sorted gives a set an order, since DynamoDB keeps none. It does not change the set
 // that the parts were taken from. AWS: "Supported data types and naming rules in Amazon
 // DynamoDB", Amazon DynamoDB Developer Guide.
-func (p Parts) sorted() Parts {
+func (p Value) sorted() Value {
 	if !slices.IsSorted(p.Texts) {
 		p.Texts = slices.Clone(p.Texts)
 		slices.Sort(p.Texts)
@@ -169,7 +169,7 @@ func (k Kind) Holds(text, of, want string) bool {
 // Empty returns the value of the kind that the zero value of a Go type becomes, nil if there
 // is none that is neither a list, a map nor a set.
 func (k Kind) Empty() types.AttributeValue {
-	p := Parts{Kind: k, Bool: k == NULL}
+	p := Value{Kind: k, Bool: k == NULL}
 	switch k {
 	case N:
 		p.Text = "0"

@@ -25,7 +25,7 @@ func TestParts(t *testing.T) {
 		item.NS:   &types.AttributeValueMemberNS{Value: []string{"1"}},
 		item.BS:   &types.AttributeValueMemberBS{Value: [][]byte{{0}}},
 	} {
-		p := item.PartsOf(value)
+		p := item.ValueOf(value)
 		if p.Kind != kind {
 			t.Errorf("a %T is %v", value, p.Kind)
 		}
@@ -51,7 +51,7 @@ func TestParts(t *testing.T) {
 		(*types.AttributeValueMemberBS)(nil):     0,
 		&types.UnknownUnionMember{Tag: "VECTOR"}: item.Unknown,
 	} {
-		if p := item.PartsOf(value); p.Kind != kind || p.Value() != nil || kind.String() != "?" {
+		if p := item.ValueOf(value); p.Kind != kind || p.Value() != nil || kind.String() != "?" {
 			t.Errorf("a %T is %v", value, p.Kind)
 		}
 	}

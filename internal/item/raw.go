@@ -56,7 +56,7 @@ func (r Raw) Attributes(wanted func(name []byte) bool) map[string]types.Attribut
 	if r.json == nil {
 		for name, value := range r.attributes {
 			if wanted == nil || wanted([]byte(name)) {
-				add(name, rebuilt(value, Parts.clone))
+				add(name, rebuilt(value, Value.clone))
 			}
 		}
 		return found

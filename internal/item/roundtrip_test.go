@@ -415,9 +415,9 @@ func FuzzRoundTrip(f *testing.F) {
 // withoutNulls removes members that are NULL, which an empty set becomes, and a nil that
 // is left out.
 func withoutNulls(value types.AttributeValue) types.AttributeValue {
-	p := item.PartsOf(value)
+	p := item.ValueOf(value)
 	for name, member := range p.Map {
-		if item.PartsOf(member).Kind == item.NULL {
+		if item.ValueOf(member).Kind == item.NULL {
 			delete(p.Map, name)
 			continue
 		}
@@ -431,7 +431,7 @@ func withoutNulls(value types.AttributeValue) types.AttributeValue {
 
 // storable reports whether the numbers in a value are such, which package table checks.
 func storable(value types.AttributeValue) bool {
-	p := item.PartsOf(value)
+	p := item.ValueOf(value)
 	bad := func(text string) bool { return !item.StorableNumber(text) }
 	if p.Kind == item.N && bad(p.Text) || p.Kind == item.NS && slices.ContainsFunc(p.Texts, bad) {
 		return false

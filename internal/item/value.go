@@ -71,7 +71,7 @@ func (r *Parser) content(k Kind) (types.AttributeValue, bool) {
 }
 
 // parts is content, as the parts of the value.
-func (r *Parser) parts(k Kind) (p Parts, ok bool) {
+func (r *Parser) parts(k Kind) (p Value, ok bool) {
 	p.Kind = k
 	switch k {
 	case S, N:

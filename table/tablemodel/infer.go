@@ -352,6 +352,6 @@ forms:
 // sameKind reports whether an attribute can be in a key attribute of a kind. In a
 // string there can be numbers too.
 func sameKind(kind types.ScalarAttributeType, v types.AttributeValue) bool {
-	own := item.PartsOf(v).Kind
+	own := item.ValueOf(v).Kind
 	return own.String() == string(kind) || own == item.N && kind == types.ScalarAttributeTypeS
 }

@@ -135,7 +135,7 @@ func (v view) partitionsOf(items []table.Item, base []keyAttribute) (partitions 
 
 // in reports whether the item has the attribute, with a value that can be a key.
 func (k keyAttribute) in(attributes table.Item) bool {
-	p := item.PartsOf(attributes[k.name])
+	p := item.ValueOf(attributes[k.name])
 	_, number := item.ParseNumber(p.Text)
 	return p.Kind.String() == string(k.kind) && (p.Text != "" || len(p.Bytes) > 0) && (p.Kind != item.N || number)
 }
@@ -143,14 +143,14 @@ func (k keyAttribute) in(attributes table.Item) bool {
 // compare orders two items that have the attribute.
 func (k keyAttribute) compare(a, b table.Item) int {
 	if k.kind == types.ScalarAttributeTypeN {
-		return item.CompareNumbers(item.PartsOf(a[k.name]).Text, item.PartsOf(b[k.name]).Text)
+		return item.CompareNumbers(item.ValueOf(a[k.name]).Text, item.ValueOf(b[k.name]).Text)
 	}
 	return cmp.Compare(keyText(a[k.name]), keyText(b[k.name]))
 }
 
 // keyText returns the bytes of a string or binary value.
 func keyText(v types.AttributeValue) string {
-	p := item.PartsOf(v)
+	p := item.ValueOf(v)
 	if p.Kind == item.N {
 		return ""
 	}

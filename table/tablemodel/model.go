@@ -256,7 +256,7 @@ func ClaimOwner(spec schema.Table, attributes table.Item) (kind string, key keys
 
 // ownerKey returns a part of the owner's key, if an item can be stored under it.
 func ownerKey(attributes table.Item, of keyAttribute, longest int) (text string, ok bool) {
-	p := item.PartsOf(attributes[of.name])
+	p := item.ValueOf(attributes[of.name])
 	text = p.Text + string(p.Bytes)
 	return text, of.in(attributes) && len(text) <= longest
 }

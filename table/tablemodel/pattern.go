@@ -124,7 +124,7 @@ func (s segment) text(attributes table.Item) (text string, missing bool, err err
 	wrong := func(is string) (string, bool, error) {
 		return "", false, fmt.Errorf("attribute %q is %s", s.attribute, is)
 	}
-	p := item.PartsOf(attributes[s.attribute])
+	p := item.ValueOf(attributes[s.attribute])
 	of, number := p.Text, p.Kind == item.N
 	switch {
 	case p.Kind == 0 || p.Kind == item.NULL:
@@ -214,7 +214,7 @@ func format(pattern string, item table.Item) (key, missing string, err error) {
 // segmentsOf returns the segments of a key attribute, as they are stored. A number
 // and a binary value are one segment.
 func segmentsOf(v types.AttributeValue) ([]string, bool) {
-	p := item.PartsOf(v)
+	p := item.ValueOf(v)
 	if p.Kind == item.S {
 		return strings.Split(p.Text, delimiter), p.Text != ""
 	}

@@ -17,7 +17,7 @@ import (
 
 // text returns a value as people read it.
 func text(v types.AttributeValue) string {
-	switch p := item.PartsOf(v); p.Kind {
+	switch p := item.ValueOf(v); p.Kind {
 	case item.S, item.N:
 		return p.Text
 	case item.B:

@@ -177,7 +177,7 @@ func (l layout) modelAttributes() []object {
 	add(l.schema.TTLAttribute, string(types.ScalarAttributeTypeN))
 	for _, attributes := range slices.Concat(l.views[0].partitions...) {
 		for name, v := range attributes {
-			add(name, item.PartsOf(v).Kind.String())
+			add(name, item.ValueOf(v).Kind.String())
 		}
 	}
 	attributes := []object{}

@@ -59,7 +59,7 @@ func use%[1]d(ctx context.Context, t *table.Table) error {
 		return err
 	}
 	var e entity%[1]d
-	err = errors.Join(err, r.Create(ctx, &e), r.Put(ctx, &e), r.Delete(ctx, e.key()))
+	err = errors.Join(err, r.Create(ctx, &e), r.Save(ctx, &e), r.Delete(ctx, e.key()))
 	_, failed := r.Get(ctx, e.key())
 	err = errors.Join(err, failed)
 	_, failed = r.Query(ctx, table.Query{PK: e.key().PK})

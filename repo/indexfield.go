@@ -16,9 +16,9 @@ import (
 // function makes.
 func several(x schema.Index) bool { return len(x.PKs) > 0 }
 
-// partProblems adds fields of T that are keys of an index and cannot be. An index
+// indexFieldProblems adds fields of T that are keys of an index and cannot be. An index
 // has all items of the entity if T, or every item, has all of its key attributes.
-func (e *description) partProblems(p *problems, spec schema.Table, fields []string) {
+func (e *description) indexFieldProblems(p *problems, spec schema.Table, fields []string) {
 	tableKey := func(a schema.Attribute) bool { return a.Name == spec.PK || a.Name == spec.SK }
 	inAll := func(a schema.Attribute) bool { return tableKey(a) || a.Name == spec.TypeAttribute }
 	lacks := func(a schema.Attribute) bool { return !slices.Contains(fields, a.Name) }
@@ -36,7 +36,7 @@ func (e *description) partProblems(p *problems, spec schema.Table, fields []stri
 			continue
 		}
 		for _, a := range parts {
-			if problem := checkPart(e.typ, a); problem != "" {
+			if problem := checkIndexField(e.typ, a); problem != "" {
 				p.add("index %q: attribute %q: %s", x.Name, a.Name, problem)
 			}
 		}
@@ -52,21 +52,8 @@ func (e *description) declares(index string) bool {
 	})
 }
 
-// ttlProblems adds why items of the entity would never expire. DynamoDB takes no notice of
-// an expiry that is not a number. AWS: "Using time to live (TTL) in DynamoDB", Amazon
-// DynamoDB Developer Guide.
-func (e *description) ttlProblems(p *problems, spec schema.Table) {
-	switch f, kind := item.FieldKind(e.typ, spec.TTLAttribute); {
-	case kind == 0 || kind == item.N:
-	case kind == item.S && isTime(f):
-		p.add("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTLAttribute, f)
-	default:
-		p.add("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTLAttribute, f)
-	}
-}
-
-// checkPart says why the field of T cannot be a key attribute, "" if it can.
-func checkPart(t reflect.Type, a schema.Attribute) string {
+// checkIndexField says why the field of T cannot be a key attribute, "" if it can.
+func checkIndexField(t reflect.Type, a schema.Attribute) string {
 	f, kind := item.FieldKind(t, a.Name)
 	want := map[types.ScalarAttributeType]item.Kind{
 		types.ScalarAttributeTypeS: item.S, types.ScalarAttributeTypeN: item.N, types.ScalarAttributeTypeB: item.B,
@@ -84,14 +71,14 @@ func checkPart(t reflect.Type, a schema.Attribute) string {
 // isTime reports whether attributevalue encodes the type as it does a time.Time.
 func isTime(t reflect.Type) bool { return t.ConvertibleTo(reflect.TypeFor[time.Time]()) }
 
-// isEmptyPart reports whether an attribute is left out since it has a value that an index cannot
+// isEmptyIndexField reports whether an attribute is left out since it has a value that an index cannot
 // hold: the item is not in the index then. It is a key of an index with several attributes, a
 // vector, or what a search is for.
-func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
+func (c *core) isEmptyIndexField(name string, value types.AttributeValue) bool {
 	if !slices.Contains(c.indexParts, name) {
 		return false
 	}
-	switch p := item.PartsOf(value); p.Kind {
+	switch p := item.ValueOf(value); p.Kind {
 	case item.NULL:
 		return true
 	case item.S, item.B, item.L:
@@ -100,10 +87,10 @@ func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
 	return false
 }
 
-// withoutEmptyParts returns changes in which such attributes are removed.
-func (c *core) withoutEmptyParts(d diff) diff {
+// withoutEmptyIndexFields returns changes in which such attributes are removed.
+func (c *core) withoutEmptyIndexFields(d diff) diff {
 	for name, value := range d.set {
-		if c.isEmptyPart(name, value) {
+		if c.isEmptyIndexField(name, value) {
 			delete(d.set, name)
 			d.remove = append(d.remove, name)
 		}
