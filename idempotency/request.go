@@ -14,7 +14,8 @@ const maxText = 255
 // Request identifies what is to be done once.
 type Request struct {
 	// Scope keeps the keys of different clients and operations apart. Empty
-	// means that all keys share one space, as in IDE#<key>.
+	// means that all keys share one space, as in IDE#<key>. Join several ids by a prefix of
+	// package keys, which keeps them apart: string(keys.Prefix("PAY").PK(tenant, user)).
 	Scope string
 	// Key is the client's idempotency key, 1 to 255 bytes. See the package
 	// documentation for keys that come in an HTTP header.

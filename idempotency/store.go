@@ -105,7 +105,7 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	case spec.SimpleKey || spec.PKType != types.ScalarAttributeTypeS || spec.SKType != types.ScalarAttributeTypeS:
 		return fail("%w: the table has not two keys that are strings", errInvalidStore)
 	case spec.TTLAttribute == "":
-		return fail("%w: the table has no TTL attribute, records would stay for ever", errInvalidStore)
+		return fail("%w: the schema has no TTLAttribute, and records would stay for ever", errInvalidStore)
 	case o.TTL < time.Second:
 		return fail("%w: Options.TTL %v is under a second", errInvalidStore, o.TTL)
 	}

@@ -51,7 +51,8 @@ func IgnoreOther() Member { return &member{core: new(core)} }
 //
 //	err := repo.Collect(ctx, tbl, q, users.AppendTo(&us), transactions.AppendTo(&txs))
 //
-// The entities are whole: a projection of the query or of t, and an index that does not
+// It reads all pages: a Limit of the query is one of items in all, and zero means no limit. The
+// entities are whole: a projection of the query or of t, and an index that does not
 // project all attributes, are [table.ErrInvalid]. A type of t ([table.Table.OfType]) does not
 // count, since the members have the types.
 //

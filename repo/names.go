@@ -55,7 +55,7 @@ func (c *core) stores(name string) bool {
 }
 
 func (c *core) unknown(name string) error {
-	return fmt.Errorf("%v has no attribute %q; package table takes any", c.entity.typ, name)
+	return fmt.Errorf("%v has no attribute %q; names are those of the tags", c.entity.typ, name)
 }
 
 // topLevel reports whether a placeholder stands for an attribute of an item, and

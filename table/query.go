@@ -60,7 +60,7 @@ type Query struct {
 	// After is the cursor of the page to continue from; from the start by default.
 	After string
 	// Scope is bound into the cursor: a cursor opens with the same scope only.
-	// Put in whom the page is for, such as the user or tenant.
+	// Put in whom the page is for, such as the user or tenant, if PK does not name them.
 	Scope string
 	// Filter drops items after they were read, and paid for.
 	Filter expression.ConditionBuilder
