@@ -136,7 +136,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 }
 
 func (c *call[R]) failed(err error) (Result[R], error) {
-	return Result[R]{}, c.Store.fail(c.op, c.r, err)
+	return Result[R]{}, c.fail(c.op, c.r, err)
 }
 
 // state is what is known of a request after an attempt.
@@ -268,7 +268,7 @@ func (c *call[R]) own(attributes table.Item) bool {
 
 // live reports whether a record counts.
 func (c *call[R]) live(item table.Item) bool {
-	expires := c.Store.recordOf(item).ExpiresAt
+	expires := c.recordOf(item).ExpiresAt
 	return expires.IsZero() || expires.Unix() > c.table.Now().Unix()
 }
 
@@ -299,7 +299,7 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 	if c.own(item) {
 		return c.done(ctx)
 	}
-	record := c.Store.recordOf(item)
+	record := c.recordOf(item)
 	if !c.samePayload(record) {
 		c.observe(ctx, PayloadMismatch, c.r)
 		return c.failed(ErrPayloadMismatch)

@@ -40,8 +40,9 @@
 // sets and long numbers fields of their own types.
 //
 // The name of a stored attribute may differ from a field's in case only. It is read into the
-// field if the item has none of the field's own name, and the next write stores it under that
-// name. If the item has both, the other one is another program's, and stays.
+// field if the item has none of the field's own name, and the next write that reads, as Update or
+// a backfill, stores it under that name. Writes that read nothing do not see it: Patch, ops, and
+// Save without a Version. If the item has both, the other one is another program's, and stays.
 //
 // For a partition with entities of several types, [Collect] reads a query into
 // a slice for each type, and [Stream] reads it in the order of the partition.

@@ -56,9 +56,10 @@ func (c *core) putOps(v any) []table.Op {
 // [table.ErrNewerShape]. To change the key of the entity or of a copy is [table.ErrInvalid] when
 // they are run: use [Repo.Update].
 //
-// They write all that v has, and maps as a whole; what T does not know stays. What old and v
-// share in interfaces and claims must not be changed in place, since of these only changes are
-// written. If old has no version, the ops are those of CreateOps; if the entity has none, of
+// They write all that v has, and maps as a whole; what T does not know stays. An attribute with
+// interfaces in it stays as it is stored if it did not change, which can be seen only if old and
+// v share no map, slice or pointer of it: clone it, or read twice. What both share in an interface
+// and in claims must not be changed in place. If old has no version, the ops are those of CreateOps; if the entity has none, of
 // PutOps.
 func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op { return r.core.updateOps(&old, v) }
 

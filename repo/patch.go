@@ -23,8 +23,11 @@ import (
 //
 // It is [table.ErrInvalid], and nothing is sent, if T has no such attribute or its field does
 // not hold the value; and for the Version, the expiry, the type, the attributes that Key reads,
-// and those that an upgrade writes or removes. New finds out what Key reads by changing each
-// field of a sample.
+// and those that an upgrade writes or removes. New finds out what Key reads with two samples:
+// have Key read attributes as they are, since what reads a part of one, as n/10, can hide it.
+//
+// Attributes have the names of T's tags: one that another program has stored in other letters,
+// "N" for "n", is not seen. [Repo.Update] sees it.
 type Patch struct {
 	// Set gives attributes other values. They are stored as T's fields are, by type and tag: a
 	// value that the field leaves out, such as an empty text with omitempty, is removed. Nil is
@@ -32,7 +35,8 @@ type Patch struct {
 	// that T does not have; [Repo.Update] keeps these.
 	Set map[string]any
 	// Add adds to numbers, of which a missing one is 0, and adds members to sets. A sum that
-	// the integer field does not hold is [table.ErrConditionFailed].
+	// the integer field does not hold is [table.ErrConditionFailed], as is one with a number that
+	// is stored as NULL. DynamoDB refuses to add to what is stored as another type.
 	Add map[string]any
 	// Remove removes attributes. They are read as the zero values of their fields.
 	Remove []string
@@ -50,7 +54,7 @@ type Patch struct {
 // attributes stays.
 //
 // The item must be there and have the entity's type. One of an older shape is refreshed first,
-// which takes further requests: see [Repo.Refresh]. An item of a newer shape that admits this
+// which takes further requests: see [Repo.Refresh]. It stays refreshed if the patch is refused. An item of a newer shape that admits this
 // program is patched. After a Set or Remove, reads compute again what a Compatible upgrade
 // computes. After an Add alone they do not: do not add to what an upgrade reads.
 //
@@ -72,7 +76,9 @@ func (r *Repo[T]) Patch(ctx context.Context, key keys.Key, p Patch) (T, error) {
 }
 
 // PatchOps returns the op of [Repo.Patch], for a transaction. It does not refresh: for an item
-// of an older shape it fails with [table.ErrStale].
+// of an older shape it fails with [table.ErrStale], and for one whose version is NULL, or has
+// another type than the field, with [table.ErrConditionFailed]. It does not see what Patch sees
+// after the write, that an item is no main item: give it the key of one.
 func (r *Repo[T]) PatchOps(key keys.Key, p Patch) []table.Op {
 	op, _, err := r.core.patchOp(key, p, false)
 	if err != nil {
@@ -82,7 +88,8 @@ func (r *Repo[T]) PatchOps(key keys.Key, p Patch) []table.Op {
 }
 
 // Upsert is [Repo.Patch] of the entity under v's key. If that is missing or expired, it
-// stores v first. So it creates or counts: each caller gets its own value of a counter.
+// stores v first, which stays if the patch is refused then. So it creates or counts: each caller
+// gets its own value of a counter.
 func (r *Repo[T]) Upsert(ctx context.Context, v T, p Patch) (T, error) {
 	return value[T](r.core.patch(ctx, "Upsert", r.core.entity.Key(&v), p, &v))
 }
@@ -110,7 +117,7 @@ func (c *core) patch(ctx context.Context, name string, key keys.Key, p Patch, cr
 				return s.v, nil
 			}
 		case attempt < maxPatches:
-			err = c.readmit(ctx, key, err, &keep, create)
+			err = c.readmit(ctx, key, err, &keep, &p, create)
 			keep = keep && attempt == 1 // later, older programs write all the time
 		}
 		if err != nil {
@@ -122,7 +129,8 @@ func (c *core) patch(ctx context.Context, name string, key keys.Key, p Patch, cr
 // readmit has a patch that was refused succeed the next time: it creates the entity, or refreshes
 // it. It returns the refusal if that would not help, as if the caller's own conditions have failed,
 // and clears keep for an item of a newer shape: what that derives is not for this program to store.
-func (c *core) readmit(ctx context.Context, key keys.Key, err error, keep *bool, create any) error {
+// A refresh of the revision or version that the patch expects gives it the next one to expect.
+func (c *core) readmit(ctx context.Context, key keys.Key, err error, keep *bool, p *Patch, create any) error {
 	refusal, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
 		return err
@@ -134,7 +142,8 @@ func (c *core) readmit(ctx context.Context, key keys.Key, err error, keep *bool,
 	unmet, stale := errors.Is(err, table.ErrConditionFailed), errors.Is(err, table.ErrStale)
 	shape, version := c.shapes.of(stored), item.ValueOf(stored[c.entity.Version])
 	own := (unmet || stale) && shape < c.shapes.current ||
-		unmet && c.counter == versioned && (stored == nil || version.Kind == item.NULL || c.checkStamp(stored) != nil) ||
+		unmet && c.counter == versioned && (stored == nil || version.Kind == item.NULL) ||
+		unmet && c.counter != unversioned && c.checkStamp(stored) != nil ||
 		unmet && *keep && (shape != c.shapes.current || !item.Equal(stored[c.shapes.at], stored[c.entity.Version]))
 	switch {
 	case errors.Is(err, table.ErrNotFound) && create != nil:
@@ -146,11 +155,25 @@ func (c *core) readmit(ctx context.Context, key keys.Key, err error, keep *bool,
 			*keep = false
 			return nil
 		}
-		_, err = c.refreshStored(ctx, key)
+		return c.refreshExpected(ctx, key, p)
 	//mutants:guard an item that was created after an upsert was refused does not refuse it | TestUpsertIsBounded
 	case refusal.Item == nil && !stale && (unmet || errors.Is(err, table.ErrConflict)):
 		return nil // there was no item
 	}
+	return err
+}
+
+// refreshExpected refreshes an item for a patch, unless the patch expects another revision or
+// version than it has.
+func (c *core) refreshExpected(ctx context.Context, key keys.Key, p *Patch) error {
+	expected := stamp{revision: p.IfRevision, version: p.IfVersion}
+	if expected == (stamp{}) {
+		_, err := c.refreshStored(ctx, key)
+		return err
+	}
+	//mutants:guard a patch that expects a revision refreshes no other one | TestPatchExpectsTheRevisionOfAnOlderShape
+	next, _, err := c.refreshFrom(ctx, key, &expected)
+	p.IfRevision, p.IfVersion = next.revision, next.version
 	return err
 }
 
@@ -165,9 +188,13 @@ func (c *core) patchOp(key keys.Key, p Patch, keep bool) (op table.Op, next stam
 	}
 	conditions := append(changes.fit, p.If)
 	written := changes.set
-	switch c.counter {
+	switch version := item.Name(c.entity.Version); c.counter {
 	case revised:
 		next = c.next(stamp{})
+		if p.IfRevision == "" {
+			//mutants:guard a patch writes no revision over an attribute of another type | TestPatchOfAnOddVersion
+			conditions = append(conditions, version.AttributeNotExists().Or(version.AttributeType(expression.String), version.AttributeType(expression.Null)))
+		}
 	case versioned:
 		next, written = stamp{version: 1}, changes.add
 		conditions = append(conditions, c.counts())
@@ -250,7 +277,7 @@ func (c *core) changesOf(p Patch) (patched, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Add)) {
 		value, fits, err := c.addend(name, p.Add[name])
 		if err != nil {
-			return changes, fmt.Errorf("%w: Add: attribute %q: %w", table.ErrInvalid, name, err)
+			return changes, fmt.Errorf("%w: Add: %w", table.ErrInvalid, err)
 		}
 		changes.add[name], changes.fit = value, append(changes.fit, fits)
 	}
@@ -309,7 +336,9 @@ func (c *core) addend(name string, value any) (by types.AttributeValue, fits exp
 	empty, _ := item.FieldValue(c.entity.typ, name, nil)
 	f, kind := item.FieldKind(c.entity.typ, name)
 	if kind == item.SS { // of whatever elements
-		by, err = item.FieldValue(c.entity.typ, name, value)
+		if by, err = item.FieldValue(c.entity.typ, name, value); err != nil {
+			return by, fits, err
+		}
 	} else {
 		by, err = item.EncodeToRead(value)
 	}
@@ -325,7 +354,8 @@ func (c *core) addend(name string, value any) (by types.AttributeValue, fits exp
 	case reflect.Zero(f).CanInt() || reflect.Zero(f).CanUint():
 		n, whole := new(big.Int).SetString(added.Text, 10)
 		if !whole {
-			return by, fits, fmt.Errorf("a %T does not fit the field of type %v", value, f)
+			err = fmt.Errorf("a %T does not fit the field of type %v", value, f)
+			break
 		}
 		least, most := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(f.Bits()))
 		if reflect.Zero(f).CanInt() {
@@ -334,9 +364,12 @@ func (c *core) addend(name string, value any) (by types.AttributeValue, fits exp
 		least, most = least.Sub(least, n), most.Sub(most, n.Add(n, big.NewInt(1)))
 		//mutants:guard a sum that the field does not hold is not stored | TestPatchSaysWhatFailed
 		fits = item.Name(name).Between(decimal(least), decimal(most))
-		if least.Sign() <= 0 { // a missing one is 0
+		if least.Sign() <= 0 && most.Sign() >= 0 { // a missing one is 0
 			fits = fits.Or(item.Name(name).AttributeNotExists())
 		}
+	}
+	if err != nil {
+		err = fmt.Errorf("attribute %q: %w", name, err)
 	}
 	return by, fits, err
 }

@@ -416,3 +416,59 @@ func TestPatchBehindAPointer(t *testing.T) {
 	expect.Err(t, expect.ErrOf(r.Patch(t.Context(), key, set("tenant", "x"))), table.ErrInvalid)
 	expect.Equal(t, "note", expect.Value(r.Patch(t.Context(), key, set("note", "x")))(t).Note, "x")
 }
+
+// A patch that expects a revision refreshes an item of an older shape if it has that one, and
+// leaves it alone else.
+func TestPatchExpectsTheRevisionOfAnOlderShape(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	old := newRepo(t, tbl, issueEntity)
+	e := issueEntity
+	e.Upgrades = []repo.Upgrade{repo.Drop("gone")}
+	upgraded := newRepo(t, tbl, e)
+	v := openIssue
+	expect.OK(t, old.Create(t.Context(), &v))
+	p := set("title", "second")
+	p.IfRevision = "another"
+	expect.Err(t, expect.ErrOf(upgraded.Patch(t.Context(), v.key(), p)), table.ErrStale)
+	expect.Equal(t, "stored", expect.Value(old.Get(t.Context(), v.key()))(t), v)
+	p.IfRevision = v.Rev
+	expect.Equal(t, "title", expect.Value(upgraded.Patch(t.Context(), v.key(), p))(t).Title, "second")
+	expect.Err(t, expect.ErrOf(upgraded.Patch(t.Context(), v.key(), p)), table.ErrStale)
+}
+
+// A revision is not written over an attribute of another type, as of a program that counts.
+func TestPatchOfAnOddVersion(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	issues := newRepo(t, tbl, issueEntity)
+	v := openIssue
+	expect.OK(t, issues.Create(t.Context(), &v))
+	expect.OK(t, tbl.Do(t.Context(), table.Patch(v.key(), table.Item{"rev": number(3)}).IfExists()))
+	for name, err := range map[string]error{
+		"Patch":  expect.ErrOf(issues.Patch(t.Context(), v.key(), set("title", "x"))),
+		"Upsert": expect.ErrOf(issues.Upsert(t.Context(), v, set("title", "x"))),
+	} {
+		if !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	expect.Err(t, tbl.Transact(t.Context(), issues.PatchOps(v.key(), set("title", "x"))...), table.ErrConditionFailed)
+	stored := storedItem(t, tbl, v.key())
+	expect.Equal(t, "title and revision", [2]bool{item.Text(stored["title"]) == "first", item.Equal(stored["rev"], number(3))}, [2]bool{true, true})
+}
+
+// A missing number is 0: what its field does not hold is not added to it.
+func TestPatchAddsToWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	issues := newRepo(t, tbl, issueEntity)
+	v := openIssue
+	expect.OK(t, issues.Create(t.Context(), &v))
+	expect.Value(issues.Patch(t.Context(), v.key(), repo.Patch{Remove: []string{"seats"}}))(t)
+	for by, want := range map[int]error{300: table.ErrConditionFailed, -1: table.ErrConditionFailed} {
+		expect.Err(t, expect.ErrOf(issues.Patch(t.Context(), v.key(), added("seats", by))), want)
+		expect.Err(t, tbl.Transact(t.Context(), issues.PatchOps(v.key(), added("seats", by))...), want)
+	}
+	expect.Equal(t, "seats", expect.Value(issues.Patch(t.Context(), v.key(), added("seats", 255)))(t).Seats, 255)
+}

@@ -18,6 +18,13 @@ func (r *Repo[T]) Refresh(ctx context.Context, key keys.Key) (changed bool, err 
 }
 
 func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, err error) {
+	_, changed, err = c.refreshFrom(ctx, key, nil)
+	return changed, err
+}
+
+// refreshFrom refreshes an item, and returns the stamp that it has then. Another stamp than the
+// one that is expected, nil for any, is [table.ErrStale].
+func (c *core) refreshFrom(ctx context.Context, key keys.Key, expected *stamp) (next stamp, changed bool, err error) {
 	err = c.carryOut(ctx, "Refresh", key, func(ctx context.Context, doubted doubts) (*snapshot, *plan, error) {
 		f, err := c.find(ctx, key, nil)
 		switch {
@@ -28,11 +35,18 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 		case f.isGiven():
 			f = &found{key: f.of.at, item: f.of.main, of: f.of}
 		}
-		p, err := c.refresh(ctx, f, doubted)
-		changed = err == nil && len(p.steps) > 0
+		if expected != nil && f.item.stamp != *expected {
+			return nil, nil, fmt.Errorf("%w: another one is stored", table.ErrStale)
+		}
+		next, changed = f.item.stamp, false
+		becomes := c.next(next)
+		p, err := c.refresh(ctx, f, doubted, becomes)
+		if err == nil && len(p.steps) > 0 {
+			next, changed = becomes, true
+		}
 		return f.of, p, err
 	})
-	return changed && err == nil, err
+	return next, changed && err == nil, err
 }
 
 // RefreshOps returns the ops that bring a stored item of the entity to its present
@@ -77,7 +91,7 @@ func (c *core) refreshOps(ctx context.Context, key keys.Key, attributes table.It
 		if err != nil || f == nil {
 			return err, false
 		}
-		p, err := c.refresh(ctx, f, doubted)
+		p, err := c.refresh(ctx, f, doubted, c.next(f.item.stamp))
 		if err == nil {
 			ops, err = c.ops(p.steps)
 		}
@@ -157,9 +171,9 @@ func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, 
 	return items, nil
 }
 
-// refresh plans that an item is as described. The plan for the main item is about its
-// copies, too.
-func (c *core) refresh(ctx context.Context, f *found, doubted doubts) (*plan, error) {
+// refresh plans that an item is as described, and then has a stamp. The plan for the main item
+// is about its copies, too.
+func (c *core) refresh(ctx context.Context, f *found, doubted doubts, becomes stamp) (*plan, error) {
 	if f.of == nil || f.of.at != f.key {
 		return c.planLoose(f, doubted)
 	}
@@ -168,5 +182,5 @@ func (c *core) refresh(ctx context.Context, f *found, doubted doubts) (*plan, er
 		return nil, err
 	}
 	f.of.doubts = doubted
-	return c.decide(ctx, f.of, wish{v: v, becomes: c.next(f.item.stamp), exact: true})
+	return c.decide(ctx, f.of, wish{v: v, becomes: becomes, exact: true})
 }

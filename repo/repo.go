@@ -14,8 +14,8 @@ type Repo[T any] struct{ core core }
 
 // New returns a repository for an entity. A description that is invalid is
 // a [*schema.Error] that lists everything that is wrong. A projection and a type of t do
-// not count ([table.Table.Project], [table.Table.OfType]): a repository reads whole
-// entities of its own type.
+// not count ([table.Table.Project], [table.Table.OfType]), nor does
+// [table.Table.IncludingExpired]: a repository reads whole, live entities of its own type.
 func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	r := new(Repo[T])
 	if err := r.core.init(t, describe(entity)); err != nil {

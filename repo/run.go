@@ -131,7 +131,7 @@ func (c *core) retry(ctx context.Context, attempt func(ctx context.Context, doub
 }
 
 // carryOut makes true what plan returns, and asks it again as long as what is stored is not as it
-// was planned. Without a plan there is nothing to carryOut.
+// was planned. Without a plan there is nothing to do.
 func (c *core) carryOut(ctx context.Context, op string, key keys.Key, plan func(context.Context, doubts) (*snapshot, *plan, error)) error {
 	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
 		s, p, err := plan(ctx, doubted)

@@ -63,6 +63,10 @@ func TestSaveWithoutVersion(t *testing.T) {
 	expect.Equal(t, "a note of what has expired stays", stored()["note"] != nil, false)
 	expect.Equal(t, "as it is read", expect.Value(r.Get(t.Context(), key))(t), seen{ID: "1", Room: "4"})
 
+	other(time.Now().Add(-time.Hour).Unix())
+	_, err := table.DoReturning[table.Item](t.Context(), tbl.IncludingExpired(), table.Delete(key))
+	expect.Err(t, err, table.ErrNotFound) // a write is that of the table
+
 	expect.OK(t, tbl.Do(t.Context(), table.Put(key, map[string]string{"entityType": "OTHER"})))
 	expect.Err(t, r.Save(t.Context(), &seen{ID: "1"}), table.ErrWrongType)
 }

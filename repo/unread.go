@@ -142,16 +142,13 @@ func (c *core) unchanged(old, v any) ([]string, error) {
 
 // likeness returns the condition that a copy is of the entity that was read: a version alone
 // can be another entity's, too. It compares all that tells in every release, and that is
-// written again as it is read. So it leaves out what upgrades write, lists, whose maps may
-// have more members, and values in interfaces.
+// written again as it is stored. So it leaves out what upgrades write, lists, whose maps may
+// have more members, and fields with times, floats and interfaces in them.
 func (c *core) likeness(was *stored) (*expression.ConditionBuilder, error) {
 	attributes := was.raw.Attributes(nil)
-	skip, err := item.Unchanged(was.v, was.v)
-	if err != nil {
-		return nil, err
-	}
-	if !c.known {
-		skip = append(skip, c.indexKeyNames...) // each item has its own
+	skip := c.indexKeyNames // each item has its own
+	if c.known {
+		skip = slices.DeleteFunc(slices.Clone(c.attributes), c.readsAsStored)
 	}
 	for _, name := range c.attributes { // left out of the item, since it is empty
 		if _, has := attributes[name]; !has {
@@ -177,6 +174,38 @@ func (c *core) likeness(was *stored) (*expression.ConditionBuilder, error) {
 		return nil, errors.New("no attribute of the value tells whose the copies are; use Update or Delete")
 	}
 	return new(allOf(l.all)), nil
+}
+
+// readsAsStored reports whether the field of an attribute is written again as it was stored.
+func (c *core) readsAsStored(attribute string) bool {
+	f, kind := item.FieldKind(c.entity.typ, attribute)
+	return kind != 0 && (kind != item.S || f.Kind() == reflect.String) && sameAgain(f, maxLevels)
+}
+
+// maxLevels bounds the nesting of types, of which some contain themselves.
+const maxLevels = 32
+
+// sameAgain reports whether values of a type have one form each, as texts, whole numbers, bytes
+// and bools have. A time or a float can have been stored with other digits, and what is in an
+// interface in another form.
+func sameAgain(t reflect.Type, levels int) bool {
+	if levels == 0 || t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool:
+		return true
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return sameAgain(t.Elem(), levels-1)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); !f.IsExported() || !sameAgain(f.Type, levels-1) {
+				return false // as a time.Time
+			}
+		}
+		return true
+	}
+	return reflect.Zero(t).CanInt() || reflect.Zero(t).CanUint()
 }
 
 // likeness is a condition in the making.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -270,6 +271,34 @@ func TestOpsOfCountedEntitiesLeaveOthersCopies(t *testing.T) {
 			expect.Equal(t, "version", expect.Value(people.Consistent().Get(t.Context(), personKey("1")))(t).Version, 7)
 		})
 	}
+}
+
+// What another program has stored with other digits does not tell whose a copy is.
+func TestOpsOfCountedEntitiesTakeOtherForms(t *testing.T) {
+	t.Parallel()
+	type event struct {
+		ID      string         `dynamodbav:"id"`
+		At      time.Time      `dynamodbav:"at"`
+		Rate    float64        `dynamodbav:"rate"`
+		Free    map[string]any `dynamodbav:"free"`
+		Version int64          `dynamodbav:"version"`
+	}
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	r := newRepo(t, tbl, repo.Entity[event]{
+		Type: "EVENT", Version: "version", Key: func(e event) keys.Key { return personKey(e.ID) },
+		Copies: []repo.Copy[event]{{Key: func(e event) keys.Key { return emailKey(e.ID) }}},
+	})
+	long := &types.AttributeValueMemberN{Value: "12345678901234567890123"}
+	for _, key := range []keys.Key{personKey("1"), emailKey("1")} {
+		expect.OK(t, tbl.Do(t.Context(), table.Put(key, table.Item{
+			"entityType": &types.AttributeValueMemberS{Value: "EVENT"}, "version": number(1), "id": &types.AttributeValueMemberS{Value: "1"},
+			"at": &types.AttributeValueMemberS{Value: "2024-01-02T03:04:05.000Z"}, "rate": long,
+			"free": &types.AttributeValueMemberM{Value: table.Item{"account": long}},
+		})))
+	}
+	v := expect.Value(r.Get(t.Context(), personKey("1")))(t)
+	expect.OK(t, tbl.Transact(t.Context(), r.DeleteOps(v)...))
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
 }
 
 // A condition compares 140 attributes at most, members of maps included. Lists tell nothing.

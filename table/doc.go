@@ -43,7 +43,8 @@
 //
 // Errors name the operation and the table, and match a sentinel such as
 // [ErrNotFound] with [errors.Is]. Invalid input is refused before a request is
-// sent. Messages hold no keys, no values and no keys of maps, because these are personal data.
+// sent. Messages hold no keys, no values and no keys of maps, because these are personal data;
+// they name the attributes and paths that an expression of yours has.
 // Keys are fields of [Error]. [Classify] tells a consumer of a queue what to retry and
 // what to set aside.
 //

@@ -61,7 +61,8 @@ var (
 	ErrNewerShape = errors.New("item has a newer shape than this program may touch")
 	// ErrInvalid means that an argument is invalid: a key, a query, a write, a
 	// cursor, a schema, the description of an entity or an index. Every such error
-	// of the module matches it. Nothing was sent.
+	// of the module matches it. Nothing was written, and nothing sent but reads: Save and
+	// Update of package repo read before they know what they write.
 	ErrInvalid = keys.ErrInvalid
 )
 

@@ -323,13 +323,13 @@ func (s *items) view() *item.View {
 // refusal is why the item does not fit.
 func (s *items) applyView(value reflect.Value, refusal error, view *item.View) error {
 	shape, err := view.Shape, error(nil)
-	if !s.extent.shapeless {
+	if !s.shapeless {
 		shape, err = s.shape()
 	}
 	switch {
 	case err != nil:
 		return s.named(err)
-	case s.isOf(view, shape) && s.extent.keep == nil:
+	case s.isOf(view, shape) && s.keep == nil:
 	default:
 		refusal = s.remake(value, view, shape)
 	}
@@ -359,7 +359,7 @@ func (s *items) shape() (int, error) {
 // isOf reports whether the item is one of the view's shape, which no program of an older
 // one has written since.
 func (s *items) isOf(view *item.View, shape int) bool {
-	if shape != view.Shape || view.At == "" || s.extent.shapeless {
+	if shape != view.Shape || view.At == "" || s.shapeless {
 		return shape == view.Shape
 	}
 	at, version := s.watchedAs(view.At), s.watchedAs(view.Version)
@@ -380,7 +380,7 @@ func (s *items) remake(value reflect.Value, view *item.View, shape int) error {
 			return s.named(err)
 		}
 	}
-	if keep := s.extent.keep; keep != nil {
+	if keep := s.keep; keep != nil {
 		maps.DeleteFunc(item, func(name string, _ types.AttributeValue) bool { return !slices.Contains(keep, name) })
 	}
 	value.SetZero()

@@ -274,7 +274,7 @@ func (t *Table) doReturning(ctx context.Context, op Op, items *items) error {
 	default:
 		return fmt.Errorf("%w: only an update or a delete returns its item", errInvalidOp)
 	}
-	view.views = t.views
+	view.views, view.withExpired = t.views, op.verb == verbUpdate
 	w, err := t.prepare(&op)
 	if err != nil {
 		return err
