@@ -36,7 +36,8 @@ type Patch struct {
 	Set map[string]any
 	// Add adds to numbers, of which a missing one is 0, and adds members to sets. A sum that
 	// the integer field does not hold is [table.ErrConditionFailed], as is one with a number that
-	// is stored as NULL. DynamoDB refuses to add to what is stored as another type.
+	// is stored as NULL. DynamoDB refuses to add to what is stored as another type. AWS: "Update
+	// expressions", Amazon DynamoDB Developer Guide.
 	Add map[string]any
 	// Remove removes attributes. They are read as the zero values of their fields.
 	Remove []string
