@@ -145,6 +145,10 @@ guards: ## Remove each guard and fix, and show the test that fails without it (l
 mutants: ## Change each operator of PKG (keys), and list the changes that no test sees; FILE, TESTS, RUN (minutes)
 	PKG='$(or $(PKG),keys)' FILE='$(FILE)' TESTS='$(TESTS)' RUN='$(RUN)' .ci/mutants
 
+.PHONY: releases
+releases: ## Run 0.1.0-rc.1, built from the history, and this release on one table (half a minute)
+	go test -count=1 ./suites/releases
+
 .PHONY: nightly
 nightly: ## Run what the gate leaves out for time, or has a sample of (hours)
 	$(MAKE) platforms
@@ -153,6 +157,7 @@ nightly: ## Run what the gate leaves out for time, or has a sample of (hours)
 	$(MAKE) fuzz FUZZTIME=10s
 	$(MAKE) local
 	$(MAKE) plans
+	$(MAKE) releases
 	go test -count=1 -timeout 1h ./suites/soak/workload # against engines that lie
 	$(MAKE) soak SOAKTIME=30m
 	$(MAKE) spec

@@ -143,26 +143,31 @@ func newRepo[T any](t *table.Table) func(repo.Entity[T]) (program.Repo[T], error
 	}
 }
 
+// newTable returns a new table of a schema that is JSON.
+func newTable(tb testing.TB, text string) *table.Table {
+	tb.Helper()
+	var spec schema.Table
+	expect.OK(tb, json.Unmarshal([]byte(text), &spec))
+	return tabletest.New(tb, spec, nil)
+}
+
 // side is a table and the programs of both releases.
 type side struct {
-	table     *table.Table
-	old       *process
-	new       *program.Program
-	responses map[string]program.Response
+	table *table.Table
+	old   *process
+	new   *program.Program
 }
 
 func newSide(tb testing.TB) side {
 	tb.Helper()
-	var spec schema.Table
-	expect.OK(tb, json.Unmarshal([]byte(released.Schema), &spec))
-	t := tabletest.New(tb, spec, nil)
+	t := newTable(tb, released.Schema)
 	p := expect.Value(program.New(t, newRepo[released.Doc](t), newRepo[program.Value](t)))(tb)
 	store := expect.Value(idempotency.New(t, nil))(tb)
 	p.Once = func(ctx context.Context, key, payload string, plan func(context.Context) (idempotency.Plan[program.Value], error)) (idempotency.Result[program.Value], error) {
 		request := idempotency.Request{Scope: "s", Key: key, Payload: idempotency.JSON(map[string]any{"email": payload})}
 		return idempotency.Do(ctx, store, request, plan)
 	}
-	return side{t, start(tb, t.Schema()), p, map[string]program.Response{}}
+	return side{t, start(tb, t.Schema()), p}
 }
 
 // stored returns all items of a table.

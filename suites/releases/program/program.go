@@ -11,6 +11,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/released"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/lease"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
@@ -23,12 +24,11 @@ type Call struct {
 	Verb string
 	// Of is the type of the entity, with " before" behind it for the program before the upgrade.
 	Of string
-	// ID is its id; of a claim, the alias; of once, the idempotency key.
+	// ID is its id; of a claim, the alias; of once, the idempotency key; and the name of a lease.
 	ID string
 	// Old is the value as it was read, and New the one to write.
 	Old, New Value
-	// Alone are workers that no other program's writes are next to.
-	Work Work
+	Work     Work
 }
 
 // Response is what came of it.
@@ -62,6 +62,7 @@ type Repo[T any] interface {
 type Program struct {
 	table    *table.Table
 	entities map[string]entities
+	leases   map[string]*lease.Lease // that are held, by name
 	// Once runs a plan once for a key and a payload.
 	Once func(ctx context.Context, key, payload string, plan func(context.Context) (idempotency.Plan[Value], error)) (idempotency.Result[Value], error)
 }
@@ -79,7 +80,7 @@ func New(
 	docs func(repo.Entity[released.Doc]) (Repo[released.Doc], error),
 	boxes func(repo.Entity[Value]) (Repo[Value], error),
 ) (*Program, error) {
-	p := &Program{table: t, entities: map[string]entities{}}
+	p := &Program{table: t, entities: map[string]entities{}, leases: map[string]*lease.Lease{}}
 	for _, of := range []string{released.Plain, released.Tally, released.Counted, released.Revised} {
 		r, err := docs(released.Docs(of))
 		if err != nil {
@@ -113,6 +114,10 @@ func (p *Program) Do(ctx context.Context, c Call) (r Response) {
 	switch c.Verb {
 	case "once":
 		r.Value, r.Again, err = p.once(ctx, c)
+	case "acquire":
+		err = p.acquire(ctx, c.ID)
+	case "release":
+		err = p.leases[c.ID].Release(ctx)
 	case "work":
 		r.Work, err = p.work(ctx, c.Work)
 	default:
@@ -129,6 +134,15 @@ func (p *Program) once(ctx context.Context, c Call) (Value, bool, error) {
 		return idempotency.Snapshot(v, p.entities[c.Of].createOps(&v)...), nil
 	})
 	return result.Value, result.Replayed, err
+}
+
+func (p *Program) acquire(ctx context.Context, name string) error {
+	lock, err := lease.New(p.table, keys.Key{PK: "LEASE", SK: keys.SK(name)}, nil)
+	if err != nil {
+		return err
+	}
+	p.leases[name], err = lock.Acquire(ctx)
+	return err
 }
 
 type entitiesOf[T any] struct {
@@ -203,6 +217,7 @@ func class(err error) string {
 		{"missing", table.ErrNotFound},
 		{"unknown", table.ErrOutcomeUnknown},
 		{"conflict", table.ErrConflict},
+		{"held", lease.ErrHeld},
 		{"another payload", idempotency.ErrPayloadMismatch},
 	} {
 		if errors.Is(err, kind.err) {

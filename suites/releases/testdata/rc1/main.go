@@ -45,7 +45,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	if len(spec.Vectors) > 0 {
-		return createProduct(ctx, t)
+		return addProduct(ctx, t)
 	}
 	p, err := newProgram(t)
 	if err != nil {
@@ -79,15 +79,20 @@ func newRepo[T any](t *table.Table) func(repo.Entity[T]) (program.Repo[T], error
 	}
 }
 
-// createProduct creates a product with a copy.
-func createProduct(ctx context.Context, t *table.Table) error {
+// addProduct creates a product with a copy, or adds 1 to the one that there is.
+func addProduct(ctx context.Context, t *table.Table) error {
 	products := released.Products()
 	products.Copies = []repo.Copy[released.Product]{{Name: "by email", Key: func(p released.Product) keys.Key { return released.EmailKey("PRODUCT", p.Email) }}}
 	r, err := repo.New(t, products)
 	if err != nil {
 		return err
 	}
-	return r.Create(ctx, &released.Product{Doc: released.Doc{ID: "p", Email: "p@x"}, Embedding: []float32{1, 0.5}})
+	p := released.Product{Doc: released.Doc{ID: "p", Email: "p@x"}, Embedding: []float32{1, 0.5}}
+	if err := r.Create(ctx, &p); !errors.Is(err, table.ErrExists) {
+		return err
+	}
+	_, err = r.Update(ctx, released.Key("PRODUCT", "p"), func(p *released.Product) error { p.N++; return nil })
+	return err
 }
 
 func newProgram(t *table.Table) (*program.Program, error) {
