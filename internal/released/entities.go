@@ -21,9 +21,11 @@ const VectorSchema = `{"name": "released", "vectors": [{"name": "similar", "attr
 
 // The types of entities.
 const (
-	// Plain entities have no version, Tallies an integer and one item.
+	// Plain entities have no version, Tallies an integer, and Grown ones a revision and a
+	// compatible upgrade. Each is one item.
 	Plain = "PLAIN"
 	Tally = "TALLY"
+	Grown = "GROWN"
 	// Counted and Revised entities have copies, claims and index keys. Their version is an
 	// integer, and a revision.
 	Counted = "COUNTED"
@@ -88,14 +90,13 @@ func AliasKey(of, alias string) keys.Key {
 	return keys.Key{PK: keys.Prefix("ALIAS").PK(of, alias), SK: keys.Metadata}
 }
 
-// Docs describes entities without upgrades: of Shaped and Sealed ones, those of the program
-// before the upgrade.
+// Docs describes entities without upgrades: of types with one, those of the program before it.
 func Docs(of string) repo.Entity[Doc] { return entity(of, func(d Doc) Doc { return d }) }
 
-// Upgraded describes Shaped and Sealed entities with the upgrade.
+// Upgraded describes Grown, Shaped and Sealed entities with the upgrade.
 func Upgraded(of string) repo.Entity[Boxed] {
 	e := entity(of, func(b Boxed) Doc { return b.Doc })
-	e.Upgrades = []repo.Upgrade{{Compatible: of == Shaped, Writes: []string{"mailbox"}, Change: func(item table.Item) error {
+	e.Upgrades = []repo.Upgrade{{Compatible: of != Sealed, Writes: []string{"mailbox"}, Change: func(item table.Item) error {
 		if email, ok := item["email"].(*types.AttributeValueMemberS); ok {
 			item["mailbox"] = &types.AttributeValueMemberS{Value: Mailbox(email.Value)}
 		}
@@ -111,6 +112,9 @@ func entity[T any](of string, doc func(T) Doc) repo.Entity[T] {
 		return e
 	case Tally:
 		e.Version = "version"
+		return e
+	case Grown:
+		e.Version = "revision"
 		return e
 	case Counted:
 		e.Version = "version"

@@ -34,6 +34,7 @@ func TestGoldenItems(t *testing.T) {
 		{Verb: "save", Of: released.Plain, New: program.Value{Doc: released.Doc{ID: "plain", N: 1, Expires: 1 << 34}}},
 		{Verb: "save", Of: released.Plain, New: program.Value{Doc: released.Doc{ID: "expired", N: 1, Expires: 1}}},
 		{Verb: "count", Of: released.Tally, New: program.Value{Doc: released.Doc{ID: "tally", N: 1}}},
+		{Verb: "count", Of: released.Grown, New: boxed(program.Value{Doc: released.Doc{ID: "grown", Email: "grown@x", N: 1}})},
 		{Verb: "create", Of: released.Counted, New: doc("random")},
 		{Verb: "create", Of: released.Counted + " from one", New: doc("small")},
 		{Verb: "create", Of: released.Counted + " from one", New: doc("equal")},

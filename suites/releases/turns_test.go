@@ -1,6 +1,7 @@
 package releases_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/released"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/suites/releases/program"
 	"github.com/singletable/singletable/table"
 )
@@ -49,9 +51,9 @@ func writesOf(of string, old program.Value) []program.Call {
 // kept are what each release keeps of the other's writes: one is a, the other b.
 var kept = map[string]func(t *testing.T, tbl *table.Table, a, b caller){
 	"values, versions, copies and claims": func(t *testing.T, tbl *table.Table, a, b caller) {
-		for _, of := range []string{released.Tally, released.Counted, released.Revised, released.Shaped, released.Sealed} {
+		for _, of := range []string{released.Tally, released.Grown, released.Counted, released.Revised, released.Shaped, released.Sealed} {
 			v := doc("1", "one@x", "i", "ii")
-			if of == released.Tally {
+			if of == released.Tally || of == released.Grown {
 				v = doc("1", "")
 			}
 			v = ok(t, a, program.Call{Verb: "create", Of: of, New: v})
@@ -77,7 +79,7 @@ var kept = map[string]func(t *testing.T, tbl *table.Table, a, b caller){
 		expect.Equal(t, "items", len(stored(t, tbl)), 0)
 	},
 	"a stale value": func(t *testing.T, tbl *table.Table, a, b caller) {
-		for _, of := range []string{released.Tally, released.Counted, released.Revised, released.Shaped} {
+		for _, of := range []string{released.Tally, released.Grown, released.Counted, released.Revised, released.Shaped} {
 			ok(t, a, program.Call{Verb: "create", Of: of, New: doc("1", "one@x", "i")})
 			old := ok(t, b, program.Call{Verb: "get", Of: of, ID: "1"})
 			ok(t, a, program.Call{Verb: "add", Of: of, ID: "1"})
@@ -143,6 +145,26 @@ var kept = map[string]func(t *testing.T, tbl *table.Table, a, b caller){
 			ok(t, p[0], release)
 		}
 	},
+	"a counter, and what is derived next to it": func(t *testing.T, tbl *table.Table, a, b caller) {
+		const before = released.Grown + " before"
+		get, refresh := program.Call{Verb: "get", Of: released.Grown, ID: "1"}, program.Call{Verb: "refresh", Of: released.Grown, ID: "1"}
+		ok(t, a, program.Call{Verb: "create", Of: before, New: doc("1", "one@x")})
+		for i, p := range []caller{b, a, b, a} {
+			ok(t, p, program.Call{Verb: "count", Of: released.Grown, New: doc("1", "")})
+			v := ok(t, p, program.Call{Verb: "update", Of: before, ID: "1", New: program.Value{Doc: released.Doc{ID: "1", Email: fmt.Sprint(i, "@x"), N: 3*i + 2}}})
+			expect.Equal(t, "n", v.N, 3*i+2)
+			ok(t, p, program.Call{Verb: "count", Of: before, New: doc("1", "")})
+			for _, reader := range []caller{a, b} {
+				v := ok(t, reader, get)
+				expect.Equal(t, "derived", fmt.Sprint(v.Mailbox, " ", v.N), fmt.Sprint(i, " ", 3*i+3))
+				ok(t, reader, refresh)
+			}
+			text := storedText(t, tbl)
+			ok(t, a, refresh)
+			ok(t, b, refresh)
+			expect.Equal(t, "refreshed", storedText(t, tbl), text)
+		}
+	},
 	"a counter": func(t *testing.T, _ *table.Table, a, b caller) {
 		for i, p := range []caller{a, b, a, b} {
 			v := ok(t, p, program.Call{Verb: "count", Of: released.Tally, New: doc("1", "")})
@@ -200,7 +222,7 @@ func consistent(t *testing.T, tbl *table.Table) {
 		wanted[pk] = found[pk]
 		var d released.Doc
 		expect.OK(t, it.Decode(&d))
-		if of == released.Plain || of == released.Tally {
+		if of == released.Plain || of == released.Tally || of == released.Grown {
 			continue
 		}
 		if key := released.EmailKey(of, d.Email); d.Email != "" {
@@ -217,4 +239,16 @@ func consistent(t *testing.T, tbl *table.Table) {
 		delete(wanted, pk)
 	}
 	expect.Equal(t, "missing", wanted, map[string]string{})
+}
+
+// A Patch, which 0.1.0-rc.1 does not have, is to it a write as any other.
+func TestPatchIsSeen(t *testing.T) {
+	t.Parallel()
+	s := newSide(t)
+	ok(t, s.old, program.Call{Verb: "create", Of: released.Grown, New: doc("1", "one@x")})
+	old := ok(t, s.old, program.Call{Verb: "get", Of: released.Grown, ID: "1"})
+	grown := expect.Value(repo.New(s.table, released.Upgraded(released.Grown)))(t)
+	expect.Value(grown.Patch(t.Context(), released.Key(released.Grown, "1"), repo.Patch{Set: map[string]any{"email": "two@x"}}))(t)
+	fails(t, s.old, "stale", writesOf(released.Grown, old)...)
+	expect.Equal(t, "derived", ok(t, s.old, program.Call{Verb: "get", Of: released.Grown, ID: "1"}).Mailbox, "two")
 }

@@ -21,7 +21,7 @@ func TestReleasesAtOnce(t *testing.T) {
 	s := newSide(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for _, of := range []string{released.Tally, released.Counted, released.Revised, released.Shaped} {
+	for _, of := range []string{released.Tally, released.Grown, released.Counted, released.Revised, released.Shaped} {
 		for i, id := range program.KeptIDs {
 			ok(t, []caller{s.old, s.new}[i%2], program.Call{Verb: "create", Of: of, New: doc(id, "")})
 		}
@@ -41,7 +41,7 @@ func TestReleasesAtOnce(t *testing.T) {
 	consistent(t, s.table)
 
 	old, now := responses[0].Work, responses[1].Work
-	for _, of := range []string{released.Tally, released.Counted, released.Revised, released.Shaped} {
+	for _, of := range []string{released.Tally, released.Grown, released.Counted, released.Revised, released.Shaped} {
 		for _, id := range program.KeptIDs {
 			name := of + " " + id
 			want := old.Added[name] + now.Added[name] + old.Added[of+" before "+id] + now.Added[of+" before "+id]

@@ -88,7 +88,7 @@ func New(
 		}
 		p.Add(of, of, r)
 	}
-	for _, of := range []string{released.Shaped, released.Sealed} {
+	for _, of := range []string{released.Grown, released.Shaped, released.Sealed} {
 		before, err := docs(released.Docs(of))
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/singletable/singletable/internal/released"
@@ -68,9 +69,9 @@ func draw(rnd *rand.Rand) Call {
 	if rnd.IntN(10) == 0 {
 		return Call{Verb: "once", Of: released.Revised, ID: fmt.Sprint("once-", rnd.IntN(20)), New: Value{Doc: released.Doc{Email: "payload"}}}
 	}
-	c := Call{Of: pick(released.Tally, released.Counted, released.Revised, released.Shaped, released.Shaped+" before"), ID: pick(KeptIDs...)}
+	c := Call{Of: pick(released.Tally, released.Grown, released.Grown+" before", released.Counted, released.Revised, released.Shaped, released.Shaped+" before"), ID: pick(KeptIDs...)}
 	switch {
-	case c.Of == released.Tally:
+	case c.Of == released.Tally, strings.HasPrefix(c.Of, released.Grown):
 		c.Verb = pick("count", "add", "save")
 		c.New.ID, c.New.N = c.ID, 1
 		return c
