@@ -33,6 +33,8 @@ const (
 	// Shaped entities have a compatible upgrade, and Sealed ones one that is not.
 	Shaped = "SHAPED"
 	Sealed = "SEALED"
+	// Moving entities have a copy with which the main item changes places.
+	Moving = "MOVING"
 )
 
 // Doc is an entity before any upgrade.
@@ -93,6 +95,14 @@ func AliasKey(of, alias string) keys.Key {
 // Docs describes entities without upgrades: of types with one, those of the program before it.
 func Docs(of string) repo.Entity[Doc] { return entity(of, func(d Doc) Doc { return d }) }
 
+// Moved describes Moving entities whose main item is where the copy was, and the copy where
+// the main item was.
+func Moved() repo.Entity[Doc] {
+	e := Docs(Moving)
+	e.Key, e.Copies = e.Copies[0].Key, []repo.Copy[Doc]{{Name: "former main key", Key: e.Key}}
+	return e
+}
+
 // Upgraded describes Grown, Shaped and Sealed entities with the upgrade.
 func Upgraded(of string) repo.Entity[Boxed] {
 	e := entity(of, func(b Boxed) Doc { return b.Doc })
@@ -118,8 +128,21 @@ func entity[T any](of string, doc func(T) Doc) repo.Entity[T] {
 		return e
 	case Counted:
 		e.Version = "version"
+	case Moving:
+		e.Version = "revision"
+		e.Copies = []repo.Copy[T]{{Name: "next", Key: func(v T) keys.Key { return Key("NEXT", doc(v).ID) }}}
 	default:
 		e.Version = "revision"
+	}
+	e.Claims = func(v T) []keys.Key {
+		var claims []keys.Key
+		for _, alias := range doc(v).Aliases {
+			claims = append(claims, AliasKey(of, alias))
+		}
+		return claims
+	}
+	if of == Moving {
+		return e
 	}
 	list := func(name string) func(T) keys.Key {
 		return func(v T) keys.Key { return keys.Key{PK: keys.Prefix(name).PK(of), SK: keys.SK(doc(v).ID)} }
@@ -129,12 +152,5 @@ func entity[T any](of string, doc func(T) Doc) repo.Entity[T] {
 		Name: "by email", Indexes: repo.Indexes[T]{"GSI2": list("EMAILS")},
 		Key: func(v T) keys.Key { return EmailKey(of, doc(v).Email) },
 	}}
-	e.Claims = func(v T) []keys.Key {
-		var claims []keys.Key
-		for _, alias := range doc(v).Aliases {
-			claims = append(claims, AliasKey(of, alias))
-		}
-		return claims
-	}
 	return e
 }

@@ -133,3 +133,34 @@ func TestCopiesOfVectors(t *testing.T) {
 	has(2, 2)
 	expect.Equal(t, "vector", expect.Value(products.Get(t.Context(), released.Key("PRODUCT", "p")))(t).Embedding, []float32{1, 0.5})
 }
+
+// Once the main item and a copy have changed places, 0.1.0-rc.1 leaves the claims behind that
+// it made before. This release takes them as the entity's, and its Refresh of a claimed key, as
+// in a backfill, mends what 0.1.0-rc.1 has left.
+func TestClaimsOfMovedMainItems(t *testing.T) {
+	t.Parallel()
+	const moved = released.Moving + " moved"
+	// What each leaves: of the entity two items and two claims, and claims that are not its own.
+	for verb, tt := range map[string]struct{ own, left int }{"update": {4, 1}, "delete": {0, 2}} {
+		for _, name := range []string{"0.1.0-rc.1", "this release"} {
+			t.Run(verb+" by "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newSide(t)
+				writer, left := caller(s.new), 0
+				if name == "0.1.0-rc.1" {
+					writer, left = s.old, tt.left
+				}
+				ok(t, s.old, program.Call{Verb: "create", Of: released.Moving, New: doc("1", "", "i", "ii")})
+				ok(t, writer, program.Call{Verb: verb, Of: moved, ID: "1", New: doc("1", "", "i", "iii")})
+				expect.Equal(t, "items", len(stored(t, s.table)), tt.own+left)
+				r := expect.Value(repo.New(s.table, released.Moved()))(t)
+				for _, alias := range []string{"i", "ii"} {
+					if _, err := r.Refresh(t.Context(), released.AliasKey(released.Moving, alias)); err != nil {
+						expect.Err(t, err, table.ErrNotFound)
+					}
+				}
+				expect.Equal(t, "items, refreshed", len(stored(t, s.table)), tt.own)
+			})
+		}
+	}
+}

@@ -81,13 +81,18 @@ func New(
 	boxes func(repo.Entity[Value]) (Repo[Value], error),
 ) (*Program, error) {
 	p := &Program{table: t, entities: map[string]entities{}, leases: map[string]*lease.Lease{}}
-	for _, of := range []string{released.Plain, released.Tally, released.Counted, released.Revised} {
+	for _, of := range []string{released.Plain, released.Tally, released.Counted, released.Revised, released.Moving} {
 		r, err := docs(released.Docs(of))
 		if err != nil {
 			return nil, err
 		}
 		p.Add(of, of, r)
 	}
+	moved, err := docs(released.Moved())
+	if err != nil {
+		return nil, err
+	}
+	p.Add(released.Moving+" moved", released.Moving, moved)
 	for _, of := range []string{released.Grown, released.Shaped, released.Sealed} {
 		before, err := docs(released.Docs(of))
 		if err != nil {
