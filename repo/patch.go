@@ -172,7 +172,7 @@ func (c *core) refreshExpected(ctx context.Context, key keys.Key, p *Patch) erro
 		_, err := c.refreshStored(ctx, key)
 		return err
 	}
-	//mutants:guard a patch that expects a revision refreshes no other one | TestPatchExpectsTheRevisionOfAnOlderShape
+	//mutants:guard a patch that expects a revision refreshes no other one | TestPatchExpectsTheRevisionOfAnOlderShape | &expected => nil
 	next, _, err := c.refreshFrom(ctx, key, &expected)
 	p.IfRevision, p.IfVersion = next.revision, next.version
 	return err
@@ -193,7 +193,7 @@ func (c *core) patchOp(key keys.Key, p Patch, keep bool) (op table.Op, next stam
 	case revised:
 		next = c.next(stamp{})
 		if p.IfRevision == "" {
-			//mutants:guard a patch writes no revision over an attribute of another type | TestPatchOfAnOddVersion
+			//mutants:guard a patch writes no revision over an attribute of another type | TestPatchOfAnOddVersion | conditions = => _ =
 			conditions = append(conditions, version.AttributeNotExists().Or(version.AttributeType(expression.String), version.AttributeType(expression.Null)))
 		}
 	case versioned:

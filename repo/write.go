@@ -75,7 +75,7 @@ func (c *core) set(ctx context.Context, v any) error {
 		if c.schema.TTLAttribute == "" || !errors.Is(err, table.ErrConditionFailed) {
 			return err
 		}
-		//mutants:guard Save of an entity without a version replaces what has expired | TestSaveWithoutVersion
+		//mutants:guard Save of an entity without a version replaces what has expired | TestSaveWithoutVersion | c.createOps(v, c.entity.zero()) => nil
 		if err = c.commit(ctx, c.createOps(v, c.entity.zero())); !errors.Is(err, table.ErrExists) || attempt == maxPatches {
 			return err
 		}
