@@ -4,6 +4,7 @@ package access_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -80,6 +81,16 @@ func update(change func(*user)) func(env) error {
 
 func count(u *user) { u.Logins++ }
 
+// save stores a new user, and then another value of it.
+func save(e env) error {
+	u := user{ID: "u-2", Email: "two"}
+	if err := e.users.Save(e.ctx, &u); err != nil {
+		return err
+	}
+	u.Email += ".example"
+	return e.users.Save(e.ctx, &u)
+}
+
 func move(u *user) { u.Email += ".example" }
 
 func once(e env) error {
@@ -128,10 +139,16 @@ var rows = []struct {
 	}, ""},
 	{"`Create`", plain, func(e env) error { return e.users.Create(e.ctx, &user{ID: "u-2", Email: "two"}) }, ""},
 	{"`Create`, with copies", copied, func(e env) error { return e.users.Create(e.ctx, &user{ID: "u-2", Email: "two"}) }, ""},
-	{"`Update`, `Save`", plain, update(count), "appcore patchNotification"},
+	{"`Update`", plain, update(count), "appcore patchNotification"},
+	{"`Save`", plain, save, ""},
 	{"`Update`, with copies", copied, update(count), "appcore patchTransaction"},
 	{"`Update` of a copy's key", copied, update(move), "appcore patchUser"},
-	{"`Patch`", counted, func(e env) error { return check.Err(e.users.Patch(e.ctx, userKey("u-1"), one)) }, ""},
+	{"`Patch`", counted, func(e env) error {
+		if _, err := e.users.Patch(e.ctx, userKey("u-2"), one); !errors.Is(err, table.ErrNotFound) {
+			return fmt.Errorf("a patch of a missing user: %w", err)
+		}
+		return check.Err(e.users.Patch(e.ctx, userKey("u-1"), one))
+	}, ""},
 	{"`Upsert`", counted, func(e env) error {
 		if _, err := e.users.Upsert(e.ctx, user{ID: "u-2"}, one); err != nil {
 			return err
