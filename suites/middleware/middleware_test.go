@@ -16,7 +16,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/contrib/instrumentation/github.com/aws/aws-sdk-go-v2/otelaws"
+	"go.opentelemetry.io/contrib/instrumentation/github.com/aws/aws-sdk-go-v2/otelaws" //nolint:staticcheck // no longer supported, and what programs have
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -188,7 +188,9 @@ func TestWhatIsKnown(t *testing.T) {
 	got := [][]string{stack.Initialize.List(), stack.Serialize.List(), stack.Build.List(), stack.Finalize.List(), stack.Deserialize.List()}
 	want := [][]string{
 		{"OTelInitializeMiddlewareBefore", "OTelInitializeMiddlewareAfter", "XRayInitializeMiddlewareAfter"},
-		nil, nil, {"OTelFinalizeMiddleware"}, {"XRayDeserializeMiddleware", "OTelDeserializeMiddleware"},
+		nil, nil,
+		{"OTelFinalizeMiddleware"},
+		{"XRayDeserializeMiddleware", "OTelDeserializeMiddleware"},
 	}
 	for i := range got {
 		if len(got[i])+len(want[i]) > 0 && !reflect.DeepEqual(got[i], want[i]) {
