@@ -62,7 +62,7 @@ type Client struct {
 // *Client is returned as it is, since a hedge of a hedge would be one too many.
 //
 // Make one for each client of DynamoDB, as it is made: the times of reads and the budget are
-// learned anew with each. An option function of [dynamodb.New] or
+// learned again with each. An option function of [dynamodb.New] or
 // [dynamodb.NewFromConfig] is given the HTTP client that the SDK has made ready, with its
 // timeouts.
 //

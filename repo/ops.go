@@ -57,7 +57,7 @@ func (c *core) putOps(v any) []table.Op {
 // they are run: use [Repo.Update].
 //
 // They write all that v has, and maps as a whole; what T does not know stays. An attribute with
-// interfaces in it stays as it is stored if it did not change, which can be seen only if old and
+// interfaces in it stays as it is stored if it did not change. That can be seen only if old and
 // v share no map, slice or pointer of it: clone it, or read twice. What both share in an interface
 // and in claims must not be changed in place. If old has no version, the ops are those of CreateOps; if the entity has none, of
 // PutOps.
