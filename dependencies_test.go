@@ -146,8 +146,8 @@ func TestLibraryImports(t *testing.T) {
 		}
 		own++
 		for _, path := range p.Imports {
-			// hedge and pool stand between the SDK and HTTP.
-			between := path == "net/http" && (p.ImportPath == module+"/hedge" || p.ImportPath == module+"/internal/pool")
+			// They stand between the SDK and HTTP.
+			between := path == "net/http" && slices.Contains([]string{module + "/hedge", module + "/internal/pool", module + "/internal/replay"}, p.ImportPath)
 			if slices.Contains(notHere, path) && !between {
 				t.Errorf("%s imports %s", p.ImportPath, path)
 			}

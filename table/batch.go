@@ -115,7 +115,7 @@ func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, items *items, 
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{t.schema.Name: want},
 		}
-		out, err := call(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}, items: items}, t.client.BatchGetItem, in)
+		out, err := call(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}, items: items}, t.api.batchGetItem, in)
 		if err != nil {
 			return t.keysOf(want.Keys), err
 		}
@@ -265,7 +265,7 @@ func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) 
 			RequestItems: map[string][]types.WriteRequest{t.schema.Name: want},
 		}
 		tries := &attempts{budget: b}
-		out, err := call(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in)
+		out, err := call(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.api.batchWriteItem, in)
 		if err != nil {
 			return t.writtenKeys(want), tries.outcome(err)
 		}

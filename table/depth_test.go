@@ -44,7 +44,7 @@ func TestDepthOfReads(t *testing.T) {
 	respond := func(body string) *table.Table { return fixedResponse{200, []byte(body)}.table(t, "", false) }
 	got := expect.Value(table.Get[note](t.Context(), respond(`{"Item":`+item+`}`), user))(t)
 	page := expect.Value(table.QueryPage[note](t.Context(), respond(`{"Count":1,"ScannedCount":1,"Items":[`+item+`]}`), table.Query{PK: user.PK}))(t)
-	for name, tt := range map[string]struct{ got, most int }{"Get": {own(got), 11}, "QueryPage": {own(page.Items[0]), 18}} {
+	for name, tt := range map[string]struct{ got, most int }{"Get": {own(got), 13}, "QueryPage": {own(page.Items[0]), 20}} {
 		if tt.got < 5 || tt.got > tt.most {
 			t.Errorf("%s: %d functions lead to the decoder, want at most %d", name, tt.got, tt.most)
 		}

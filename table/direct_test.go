@@ -75,7 +75,7 @@ func TestDecodesDirectly(t *testing.T) {
 				if c.wrapped {
 					client = struct{ table.Client }{client}
 				}
-				tbl := expect.Value(table.New(client, spec, nil))(t)
+				tbl := expect.Value(table.NewWithClient(client, spec, nil))(t)
 				if c.directly {
 					tbl = table.Directly(tbl)
 				}

@@ -33,6 +33,9 @@ type Event struct {
 	// Attempts is how often the SDK sent it. It is 1 for clients that do not
 	// use the SDK's retryer.
 	Attempts int
+	// Replayed means that it has succeeded at its first attempt, without the SDK's client: see
+	// Options.DisableReplay.
+	Replayed bool
 	// Partitions are the partition keys that it was about, those of the index in a
 	// query of one: one for each item of a batch or transaction, none for a scan.
 	// They can be personal data, so LogValue does not have them.

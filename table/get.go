@@ -45,7 +45,7 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 		return err
 	}
 	in.ProjectionExpression, in.ExpressionAttributeNames = p.expression, p.names
-	_, err = call(ctx, t, &request{operation: "GetItem", items: items}, t.client.GetItem, in)
+	_, err = call(ctx, t, &request{operation: "GetItem", items: items}, t.api.getItem, in)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 func (t *Table) readStored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
 	var found []Item
 	r := &request{operation: "GetItem", attempts: &attempts{budget: b}, items: into(&found).of(t.unfiltered())}
-	if _, err := call(ctx, t, r, t.client.GetItem, t.getItemInput(key, true)); err != nil || len(found) == 0 {
+	if _, err := call(ctx, t, r, t.api.getItem, t.getItemInput(key, true)); err != nil || len(found) == 0 {
 		return nil, err
 	}
 	return found[0], nil
@@ -143,7 +143,7 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, items *items) ([
 	}
 	items.placed = true
 	for tries := t.attempts(ctx); ; {
-		out, err := call(ctx, t, &request{operation: "TransactGetItems", attempts: tries, items: items}, t.client.TransactGetItems, in)
+		out, err := call(ctx, t, &request{operation: "TransactGetItems", attempts: tries, items: items}, t.api.transactGetItems, in)
 		if err == nil {
 			if len(out.Responses) != len(ks) {
 				return nil, &smithy.DeserializationError{Err: fmt.Errorf("%d responses to %d reads", len(out.Responses), len(ks))}

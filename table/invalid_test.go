@@ -37,7 +37,7 @@ func TestNewRefuses(t *testing.T) {
 		"zero codec":       {client, appCore(), &table.Options{Cursors: &paginate.Codec{}}, "Options.Cursors"},
 		"MaxElapsed":       {client, appCore(), &table.Options{MaxElapsed: -1}, "Options.MaxElapsed: -1ns"},
 	} {
-		tbl, err := table.New(tt.client, tt.schema, tt.options)
+		tbl, err := table.NewWithClient(tt.client, tt.schema, tt.options)
 		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), tt.says) || tbl != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -63,9 +63,7 @@ func addsOnly(add func(*middleware.Stack) error, names []string) bool {
 
 // copied returns a copy of an input that shares no memory with it. Middleware encrypts
 // items in the input that it is given, and the table may send that input again.
-func copied[In any](in *In) *In {
-	return deepCopy(reflect.ValueOf(in)).Interface().(*In)
-}
+func copied(in any) any { return deepCopy(reflect.ValueOf(in)).Interface() }
 
 func deepCopy(v reflect.Value) reflect.Value {
 	switch v.Kind() {

@@ -147,7 +147,7 @@ func TestOtherClients(t *testing.T) {
 		io.ErrUnexpectedEOF: table.ErrOutcomeUnknown, throttled: table.ErrThrottled, refused: refused, failed: table.ErrOutcomeUnknown, nil: nil,
 	} {
 		var events []table.Event
-		tbl, failure := table.New(wrapper{client, err}, spec, &table.Options{
+		tbl, failure := table.NewWithClient(wrapper{client, err}, spec, &table.Options{
 			Observe: func(_ context.Context, e table.Event) { events = append(events, e) },
 		})
 		expect.OK(t, failure)

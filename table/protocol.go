@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/response"
 )
 
@@ -44,25 +42,10 @@ func (d *direct) SerializeRequest(
 	if !d.writes {
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
-	if d.r.body != nil && len(*d.r.body) > 0 {
-		return post(sent, op, *d.r.body)
-	}
-	w := writers.Get().(*item.Writer)
-	defer func() {
-		if cap(w.Bytes()) <= maxBuffer {
-			w.Reset()
-			writers.Put(w)
-		}
-	}()
-	in.Serialize(w)
-	if !w.Complete() {
+	if d.r.sent == nil && !d.r.serialize(in) {
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
-	body := bytes.Clone(w.Bytes())
-	if d.r.body != nil {
-		*d.r.body = body
-	}
-	return post(sent, op, body)
+	return post(sent, op, d.r.sent)
 }
 
 // post makes sent the request of an operation.
@@ -92,18 +75,10 @@ func (d *direct) DeserializeResponse(
 	}
 	defer body.Release()
 	good := response.Good(received)
-	if good && d.reads && d.r.items != nil {
-		d.r.items.begin(d.r.kept)
-		if d.r.decoded = d.r.items.readResponse(body.Bytes(), out); d.r.decoded {
+	if good && d.reads {
+		if d.r.decoded = d.r.items.readResponse(d.r.kept, body.Bytes(), out); d.r.decoded {
 			return nil
 		}
-	} else if good && d.writes && string(body.Bytes()) == "{}" {
-		return nil // as of most writes: there is nothing to read
 	}
 	return body.Read(ctx, d.ClientProtocol, op, registry, received, out)
 }
-
-// writers hold the bodies of requests for reuse, except for the rare large ones.
-var writers = sync.Pool{New: func() any { return new(item.Writer) }}
-
-const maxBuffer = 1 << 20

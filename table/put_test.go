@@ -106,7 +106,7 @@ func TestPutsAreEqualForEveryClient(t *testing.T) {
 	} {
 		var inputs inputItems
 		var faults tabletest.Faults
-		write(expect.Value(table.New(c.client(&inputs, &faults), spec, &c.options))(t))
+		write(expect.Value(table.NewWithClient(c.client(&inputs, &faults), spec, &c.options))(t))
 		got := tabletest.Transcript(faults.Requests(), nil)
 		if want == "" {
 			want = got
@@ -267,7 +267,7 @@ func TestIndexKey(t *testing.T) {
 func TestConcurrentUseOfAnOp(t *testing.T) {
 	t.Parallel()
 	own, _ := newTable(t, appCore())
-	wrapped := expect.Value(table.New(struct{ table.Client }{tabletest.Client(t)}, own.Schema(), nil))(t)
+	wrapped := expect.Value(table.NewWithClient(struct{ table.Client }{tabletest.Client(t)}, own.Schema(), nil))(t)
 	op := table.Put(user, account{Name: "Ann", N: 7})
 	var all sync.WaitGroup
 	for range 4 {

@@ -262,7 +262,7 @@ func (r *reader) next(ctx context.Context, items *items, limit int) error {
 func (r *reader) fetch(ctx context.Context, items *items) (cost Stats, last Item, err error) {
 	if in := r.scan; in != nil {
 		in.ExclusiveStartKey, in.Limit = r.start, r.sentLimit
-		out, err := call(ctx, r.t, &request{operation: "Scan", index: r.Index, items: items}, r.t.client.Scan, in)
+		out, err := call(ctx, r.t, &request{operation: "Scan", index: r.Index, items: items}, r.t.api.scan, in)
 		if err != nil {
 			return cost, nil, err
 		}
@@ -271,7 +271,7 @@ func (r *reader) fetch(ctx context.Context, items *items) (cost Stats, last Item
 	}
 	in := r.input
 	in.ExclusiveStartKey, in.Limit = r.start, r.sentLimit
-	out, err := call(ctx, r.t, &request{operation: "Query", index: r.Index, items: items}, r.t.client.Query, in)
+	out, err := call(ctx, r.t, &request{operation: "Query", index: r.Index, items: items}, r.t.api.query, in)
 	if err != nil {
 		return cost, nil, err
 	}

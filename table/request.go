@@ -1,11 +1,18 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/replay"
+	"github.com/singletable/singletable/internal/response"
 )
 
 // request is what the library knows about one request in addition to its input.
@@ -18,12 +25,16 @@ type request struct {
 	// the same to the byte: maps have no order, and to DynamoDB Local a transaction of
 	// another order is not the one of the token.
 	body *[]byte
+	// sent is the body that is sent, nil if the client writes it.
+	sent []byte
+	// replayed is set once the request has succeeded without the client.
+	replayed bool
 
 	// items takes the items of the response, nil if none is wanted. It keeps the first
 	// ones, which it had before the request.
 	items *items
 	kept  int
-	// decoded is set once the response was read here, and not by the client.
+	// decoded is set once a response of success was read here, and not by the client.
 	decoded bool
 }
 
@@ -44,11 +55,23 @@ func (r *request) finish(ctx context.Context, out any, err error) error {
 }
 
 // call makes one call of the client, gives the items of its response to those of the
-// request, and reports it to the observer.
-func call[In, Out any](
-	ctx context.Context, t *Table, r *request,
-	send func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
-) (*Out, error) {
+// request, and reports it to the observer. It is compiled for each operation, and send is not.
+func call[In, Out any](ctx context.Context, t *Table, r *request, make function[In, Out], in *In) (*Out, error) {
+	out := new(Out)
+	err := t.send(ctx, r, in, out, func(ctx context.Context, in any, options func(*dynamodb.Options)) error {
+		made, err := make(ctx, in.(*In), options)
+		if made != nil { // some clients have none, even of a success
+			*out = *made
+		}
+		return err
+	})
+	return out, err
+}
+
+// made makes a call, whose output it keeps.
+type made func(ctx context.Context, in any, options func(*dynamodb.Options)) error
+
+func (t *Table) send(ctx context.Context, r *request, in, out any, call made) error {
 	if r.attempts == nil {
 		r.attempts = t.attempts(ctx)
 	}
@@ -62,11 +85,8 @@ func call[In, Out any](
 	t.pool.Begin()
 	defer t.pool.End()
 	own, _ := ctx.Value(observerKey{}).(observer)
-	// The SDK calls direct.SerializeRequest, which writes the request, and then
-	// direct.DeserializeResponse, which gives the items to r.items.
 	if t.options.Observe == nil && own == nil {
-		out, err := send(ctx, in, t.callOptions(r))
-		return out, r.finish(ctx, out, err)
+		return r.finish(ctx, out, t.invoke(ctx, r, in, out, call))
 	}
 	// All inputs have the field.
 	reflect.ValueOf(in).Elem().FieldByName("ReturnConsumedCapacity").SetString(string(t.returnCapacity(r.operation)))
@@ -74,8 +94,8 @@ func call[In, Out any](
 	event.Partitions, event.Batch = t.partitions(in)
 	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
 	before, start := r.attempts.errors, time.Now()
-	out, err := send(ctx, in, t.callOptions(r))
-	event.Duration = time.Since(start)
+	err := t.invoke(ctx, r, in, out, call)
+	event.Duration, event.Replayed = time.Since(start), r.replayed
 	err = r.finish(ctx, out, err)
 	event.Err, event.Attempts = err, int(r.attempts.errors-before)
 	if err != nil && !r.attempts.watching {
@@ -91,13 +111,81 @@ func call[In, Out any](
 			observe(ctx, event)
 		}
 	}
-	return out, err
+	return err
 }
 
-func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
+// invoke makes a call by replay if it can, and otherwise by the client. The SDK's client calls
+// direct.SerializeRequest, which writes the request, and then direct.DeserializeResponse,
+// which gives the items to r.items.
+func (t *Table) invoke(ctx context.Context, r *request, in, out any, call made) error {
+	if t.replays == nil || !r.serialize(in) {
+		return call(ctx, in, t.callOptions(r, nil))
+	}
+	replay := t.replays.Call(r.operation, r.sent)
+	if body, ok := replay.Send(ctx, t.pool.Choose(t.replays.HTTPClient()), response.MaxOf(r.operation)); ok {
+		if r.decoded = r.items.readResponse(r.kept, body.Bytes(), out); r.decoded {
+			replay.Accept(body)
+			r.replayed, r.attempts.watching = true, true
+			return nil
+		}
+		replay.Return(body)
+	}
+	resumed, end := replay.Resume(ctx)
+	err := call(resumed, in, t.callOptions(r, replay))
+	end(err)
+	switch {
+	case replay.Lost():
+		r.attempts.unsettled, r.attempts.silent = true, true
+	//mutants:guard a write that counts is not sent again after a refusal | TestRefusedForm | && !r.attempts.once =>
+	case replay.Again(err) && !r.attempts.once:
+		again := call(ctx, in, t.callOptions(r, nil))
+		replay.Judge(err, again)
+		return again
+	}
+	return err
+}
+
+// serialize writes the body of the request once, and reports whether that was possible.
+func (r *request) serialize(in any) bool {
+	if r.body != nil && len(*r.body) > 0 {
+		r.sent = *r.body
+		return true
+	}
+	from, ok := in.(smithy.Serializable)
+	if !ok {
+		return false
+	}
+	w := writers.Get().(*item.Writer)
+	defer func() {
+		if cap(w.Bytes()) <= maxBuffer {
+			w.Reset()
+			writers.Put(w)
+		}
+	}()
+	from.Serialize(w)
+	if !w.Complete() {
+		return false
+	}
+	r.sent = bytes.Clone(w.Bytes())
+	if r.body != nil {
+		*r.body = r.sent
+	}
+	return true
+}
+
+// writers hold the bodies of requests for reuse, except for the rare large ones.
+var writers = sync.Pool{New: func() any { return new(item.Writer) }}
+
+const maxBuffer = 1 << 20
+
+// callOptions returns the option of a call of the client, which goes on from a replay if there was one.
+func (t *Table) callOptions(r *request, replay *replay.Call) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
 		t.installProtocol(o, r)
 		o.HTTPClient = t.pool.Choose(o.HTTPClient)
+		if replay != nil {
+			replay.Options(o)
+		}
 		r.attempts.listen(o)
 	}
 }

@@ -12,8 +12,12 @@ import (
 
 // readResponse reads a response from its first byte to its last: items become values,
 // and out, which is the output of the SDK's client, gets the rest. It returns false, and
-// leaves out as it is, for a response that is not as DynamoDB sends it.
-func (s *items) readResponse(body []byte, out any) bool {
+// leaves out as it is, for a response that is not as DynamoDB sends it. s keeps its first
+// items, and is nil if none are wanted.
+func (s *items) readResponse(kept int, body []byte, out any) bool {
+	if s != nil {
+		s.begin(kept)
+	}
 	in := item.NewParser(body)
 	switch out := out.(type) {
 	case *dynamodb.GetItemOutput:
@@ -26,12 +30,18 @@ func (s *items) readResponse(body []byte, out any) bool {
 		return keep(out, s.readQuery(in), in)
 	case *dynamodb.ScanOutput:
 		return keep(out, s.scan(in), in)
+	case *dynamodb.PutItemOutput:
+		return keep(out, dynamodb.PutItemOutput{ConsumedCapacity: s.single(in, "Attributes")}, in)
 	case *dynamodb.UpdateItemOutput:
 		return keep(out, dynamodb.UpdateItemOutput{ConsumedCapacity: s.single(in, "Attributes")}, in)
 	case *dynamodb.DeleteItemOutput:
 		return keep(out, dynamodb.DeleteItemOutput{ConsumedCapacity: s.single(in, "Attributes")}, in)
 	case *dynamodb.SearchVectorsOutput:
 		return keep(out, s.searchVectors(in), in)
+	case *dynamodb.BatchWriteItemOutput:
+		return keep(out, dynamodb.BatchWriteItemOutput{ConsumedCapacity: several(in)}, in)
+	case *dynamodb.TransactWriteItemsOutput:
+		return keep(out, dynamodb.TransactWriteItemsOutput{ConsumedCapacity: several(in)}, in)
 	}
 	return false
 }
@@ -50,9 +60,28 @@ func (s *items) single(in *item.Parser, member string) (capacity *types.Consumed
 	for name := range in.Members {
 		switch string(name) {
 		case member:
-			s.readItem(in, 0)
+			if in.Check(s != nil) {
+				s.readItem(in, 0)
+			}
 		case "ConsumedCapacity":
 			capacity = consumed(in)
+		default:
+			in.Skip()
+		}
+	}
+	return capacity
+}
+
+// several reads what several writes have consumed. What a batch has left, the client reads.
+func several(in *item.Parser) (capacity []types.ConsumedCapacity) {
+	for name := range in.Members {
+		switch string(name) {
+		case "UnprocessedItems":
+			for range in.Members {
+				in.Check(false)
+			}
+		case "ConsumedCapacity":
+			capacity = consumedEach(in)
 		default:
 			in.Skip()
 		}

@@ -111,11 +111,8 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	if err := t.projectSearch(x, s, in, &e); err != nil {
 		return f, err
 	}
-	client, ok := t.client.(interface {
-		SearchVectors(context.Context, *dynamodb.SearchVectorsInput, ...func(*dynamodb.Options)) (*dynamodb.SearchVectorsOutput, error)
-	})
-	if !ok {
-		return f, invalidSearch("Index", "the client, a %T, has no SearchVectors", t.client)
+	if t.api.searchVectors == nil {
+		return f, invalidSearch("Index", "the client has no SearchVectors")
 	}
 	items.placed, items.searched, items.required = true, true, asked
 	if err := items.of(t).in("").setExtent(e); err != nil {
@@ -124,7 +121,7 @@ func (t *Table) search(ctx context.Context, s Search, items *items) (f found, er
 	for _, k := range asked {
 		items.watch(k.Name)
 	}
-	out, err := call(ctx, t, &request{operation: "SearchVectors", index: s.Index, items: items}, client.SearchVectors, in)
+	out, err := call(ctx, t, &request{operation: "SearchVectors", index: s.Index, items: items}, t.api.searchVectors, in)
 	if err != nil {
 		return f, err
 	}

@@ -298,7 +298,7 @@ func TestSearchResponses(t *testing.T) {
 		} {
 			var faults tabletest.Faults
 			faults.Next("SearchVectors", tt.fault)
-			read := expect.Value(table.New(option(&faults), tbl.Schema(), options()))(t).OfType("PRODUCT")
+			read := expect.Value(table.NewWithClient(option(&faults), tbl.Schema(), options()))(t).OfType("PRODUCT")
 			matches, stats, err := table.SearchVectors[account](t.Context(), read, s)
 			if err != nil {
 				t.Errorf("%s, %s: %v", name, how, err)
@@ -338,7 +338,7 @@ func TestSearchesAreRefused(t *testing.T) {
 		"a global index":          {tbl, table.Search{Index: "GSI1"}, "Index"},
 		"consistent":              {tbl.Consistent(), table.Search{Index: "euclidean"}, "Index"},
 		"an index without types":  {tbl.OfType("PRODUCT"), table.Search{Index: "dot"}, "Index"},
-		"a client without search": {expect.Value(table.New(struct{ table.Client }{client}, products(), nil))(t), table.Search{Index: "euclidean"}, "Index"},
+		"a client without search": {expect.Value(table.NewWithClient(struct{ table.Client }{client}, products(), nil))(t), table.Search{Index: "euclidean"}, "Index"},
 		"no vector":               {tbl, table.Search{Index: "euclidean", Near: []float32{}}, "Near"},
 		"one number":              {tbl, table.Search{Index: "euclidean", Near: []float32{1}}, "Near"},
 		"NaN":                     {tbl, table.Search{Index: "euclidean", Near: []float32{1, nan}}, "Near"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/pool"
+	"github.com/singletable/singletable/internal/replay"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
@@ -54,6 +55,12 @@ type Options struct {
 	// a budget for each request. [Table.Retry] has one for all that it runs.
 	MaxAttempts int
 	MaxElapsed  time.Duration
+	// DisableReplay has the SDK's client make every call. By default it makes the first
+	// two of an operation, one each hour, and all that do not succeed at once. The others are sent
+	// as it has sent those, over its HTTP client and signed by its signer, which costs a third. A
+	// client with anything between a call and HTTP, such as middleware, makes all
+	// calls anyway. [Event].Replayed tells which requests were such.
+	DisableReplay bool
 }
 
 const (
@@ -65,7 +72,7 @@ const (
 // Table is one physical table, bound to a client. It is safe for concurrent
 // use. Get one from [New].
 type Table struct {
-	client     Client
+	api        api
 	schema     schema.Table
 	name       *string
 	options    Options
@@ -77,6 +84,7 @@ type Table struct {
 	project     []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient bool
+	replays   *replay.Client // nil if the client makes all calls
 	pool      *pool.Pool
 	layouts   map[string]layout // by the name of the index
 	indexKeys []indexKey
@@ -84,13 +92,58 @@ type Table struct {
 	mayRewrite bool
 }
 
-// New binds a schema to a client. It sends no request. [schema.Table.Ensure] and
+// New binds a schema to the SDK's client. It sends no request. [schema.Table.Ensure] and
 // [schema.Table.Verify] look at the live table. The error matches [ErrInvalid].
-func New(client Client, spec schema.Table, options *Options) (*Table, error) {
-	sdk, own := client.(*dynamodb.Client)
-	if client == nil || own && sdk == nil {
-		return nil, &Error{Op: "New", Table: spec.Name, Err: fmt.Errorf("%w table: the client is nil", ErrInvalid)}
+//
+// The client is not an interface here, since the linker would keep its 62 operations in a
+// program that uses text/template or html/template. For wrappers there is [NewWithClient].
+func New(client *dynamodb.Client, spec schema.Table, options *Options) (*Table, error) {
+	if client == nil {
+		return nil, noClient(spec)
 	}
+	t, err := newTable(api{
+		client.GetItem, client.BatchGetItem, client.TransactGetItems, client.Query, client.Scan, client.SearchVectors,
+		client.PutItem, client.UpdateItem, client.DeleteItem, client.BatchWriteItem, client.TransactWriteItems,
+	}, spec, options)
+	if err != nil {
+		return nil, err
+	}
+	o := client.Options()
+	t.ownClient, t.pool, t.mayRewrite = true, pool.New(o.HTTPClient), mayRewrite(o)
+	if !t.options.DisableReplay {
+		t.replays = replay.New(o)
+	}
+	return t, nil
+}
+
+// NewWithClient is [New] for a client of another kind: that of DAX, a wrapper of the SDK's, or one for
+// tests.
+func NewWithClient(client Client, spec schema.Table, options *Options) (*Table, error) {
+	if client == nil {
+		return nil, noClient(spec)
+	}
+	if sdk, ok := client.(*dynamodb.Client); ok {
+		return New(sdk, spec, options)
+	}
+	operations := api{
+		getItem: client.GetItem, batchGetItem: client.BatchGetItem, transactGetItems: client.TransactGetItems,
+		query: client.Query, scan: client.Scan,
+		putItem: client.PutItem, updateItem: client.UpdateItem, deleteItem: client.DeleteItem,
+		batchWriteItem: client.BatchWriteItem, transactWriteItems: client.TransactWriteItems,
+	}
+	if searcher, ok := client.(interface {
+		SearchVectors(context.Context, *dynamodb.SearchVectorsInput, ...func(*dynamodb.Options)) (*dynamodb.SearchVectorsOutput, error)
+	}); ok {
+		operations.searchVectors = searcher.SearchVectors
+	}
+	return newTable(operations, spec, options)
+}
+
+func noClient(spec schema.Table) error {
+	return &Error{Op: "New", Table: spec.Name, Err: fmt.Errorf("%w table: the client is nil", ErrInvalid)}
+}
+
+func newTable(operations api, spec schema.Table, options *Options) (*Table, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
@@ -121,16 +174,10 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 		return nil, &Error{Op: "New", Table: spec.Name, Err: fmt.Errorf("%w table: %s", ErrInvalid, strings.Join(problems, "; "))}
 	}
 	spec = spec.WithDefaults()
-	t := &Table{
-		client: client, schema: spec, name: aws.String(spec.Name), options: o,
-		ownClient: own, pool: &pool.Pool{},
+	return &Table{
+		api: operations, schema: spec, name: aws.String(spec.Name), options: o, pool: &pool.Pool{},
 		layouts: layoutsOf(&spec), indexKeys: indexKeysOf(&spec),
-	}
-	if own {
-		t.pool = pool.New(sdk.Options().HTTPClient)
-	}
-	t.mayRewrite = own && mayRewrite(sdk.Options())
-	return t, nil
+	}, nil
 }
 
 // Schema returns the table's schema with every default filled in.
@@ -361,3 +408,22 @@ type Client interface {
 	BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
+
+// api has the operations that a Table uses, of a client of any kind. searchVectors is nil for one
+// without it.
+type api struct {
+	getItem            function[dynamodb.GetItemInput, dynamodb.GetItemOutput]
+	batchGetItem       function[dynamodb.BatchGetItemInput, dynamodb.BatchGetItemOutput]
+	transactGetItems   function[dynamodb.TransactGetItemsInput, dynamodb.TransactGetItemsOutput]
+	query              function[dynamodb.QueryInput, dynamodb.QueryOutput]
+	scan               function[dynamodb.ScanInput, dynamodb.ScanOutput]
+	searchVectors      function[dynamodb.SearchVectorsInput, dynamodb.SearchVectorsOutput]
+	putItem            function[dynamodb.PutItemInput, dynamodb.PutItemOutput]
+	updateItem         function[dynamodb.UpdateItemInput, dynamodb.UpdateItemOutput]
+	deleteItem         function[dynamodb.DeleteItemInput, dynamodb.DeleteItemOutput]
+	batchWriteItem     function[dynamodb.BatchWriteItemInput, dynamodb.BatchWriteItemOutput]
+	transactWriteItems function[dynamodb.TransactWriteItemsInput, dynamodb.TransactWriteItemsOutput]
+}
+
+// function is an operation of a client.
+type function[In, Out any] = func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error)

@@ -150,7 +150,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	//mutants:guard all attempts of a transaction have one token | TestTransact ./suites/schedules | ; ; { => ; ; in.ClientRequestToken, body = aws.String(rand.Text()), nil {
 	for tries := t.attempts(ctx); ; {
 		r := &request{operation: "TransactWriteItems", attempts: tries, body: &body}
-		_, err := call(ctx, t, r, t.client.TransactWriteItems, in)
+		_, err := call(ctx, t, r, t.api.transactWriteItems, in)
 		if err == nil {
 			return nil
 		}

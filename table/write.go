@@ -115,7 +115,7 @@ func (t *Table) writeOne(ctx context.Context, w write, tries *attempts, returned
 	switch w.op.verb {
 	case verbUpdate:
 		r.operation = "UpdateItem"
-		_, err = call(ctx, t, r, t.client.UpdateItem, &dynamodb.UpdateItemInput{
+		_, err = call(ctx, t, r, t.api.updateItem, &dynamodb.UpdateItemInput{
 			TableName: t.name, Key: w.key,
 			UpdateExpression: w.update, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
@@ -124,7 +124,7 @@ func (t *Table) writeOne(ctx context.Context, w write, tries *attempts, returned
 		})
 	case verbDelete:
 		r.operation = "DeleteItem"
-		_, err = call(ctx, t, r, t.client.DeleteItem, &dynamodb.DeleteItemInput{
+		_, err = call(ctx, t, r, t.api.deleteItem, &dynamodb.DeleteItemInput{
 			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValues:                        returned,
@@ -132,7 +132,7 @@ func (t *Table) writeOne(ctx context.Context, w write, tries *attempts, returned
 		})
 	default:
 		r.operation = "PutItem"
-		_, err = call(ctx, t, r, t.client.PutItem, &dynamodb.PutItemInput{
+		_, err = call(ctx, t, r, t.api.putItem, &dynamodb.PutItemInput{
 			TableName: t.name, Item: w.item, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValuesOnConditionCheckFailure: old,

@@ -70,7 +70,7 @@ func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out rep
 	}
 	open := func(client table.Client, options table.Options) (*core.Service, error) {
 		options.Now, options.Cursors = w.clock.read, cursors
-		t, err := table.New(client, spec, &options)
+		t, err := table.NewWithClient(client, spec, &options)
 		if err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func Table(tb testing.TB, client *dynamodb.Client, spec schema.Table, options *t
 	tb.Cleanup(func() {
 		expect.OK(tb, expect.ErrOf(client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &spec.Name})))
 	})
-	return expect.Value(table.New(New(tb, client, spec), spec, options))(tb)
+	return expect.Value(table.NewWithClient(New(tb, client, spec), spec, options))(tb)
 }
 
 type attributes = map[string]types.AttributeValue

@@ -80,7 +80,7 @@ func Client(c *dynamodb.Client, optFns ...func(*dynamodbstreams.Options)) *dynam
 func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.Key, by map[string]string, write func() error) (json.RawMessage, error) {
 	spec := t.Schema()
 	now := t.Now()
-	t, err := table.New(client, spec, nil)
+	t, err := table.NewWithClient(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}

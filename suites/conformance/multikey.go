@@ -55,7 +55,7 @@ func (h Harness) multiKeyTable(t *testing.T) *table.Table {
 	_, err := table.QueryPage[shipment](t.Context(), tbl, table.Query{Index: "byRegion", PKs: []string{"a", "b"}})
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "ValidationException" {
 		// Such an engine shows writes at once, and holds items that should not be there.
-		return expect.Value(table.New(multikey.New(t, h.prompt(t), tbl.Schema()), tbl.Schema(), options()))(t)
+		return expect.Value(table.NewWithClient(multikey.New(t, h.prompt(t), tbl.Schema()), tbl.Schema(), options()))(t)
 	}
 	must(t, err)
 	return tbl

@@ -28,7 +28,7 @@ func Service(client table.Client, name string) (*core.Service, *paginate.Codec, 
 	if err != nil {
 		return nil, nil, err
 	}
-	tbl, err := table.New(client, core.Schema(name), &table.Options{Observe: httpapi.Observe, Cursors: codec})
+	tbl, err := table.NewWithClient(client, core.Schema(name), &table.Options{Observe: httpapi.Observe, Cursors: codec})
 	if err != nil {
 		return nil, nil, err
 	}

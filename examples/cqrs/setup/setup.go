@@ -43,7 +43,7 @@ const (
 // Service returns a service on a table. Cursors seals the cursors of its lists. What its
 // requests cost is logged with the HTTP requests that they are for.
 func Service(client table.Client, name string, files core.Files, cursors *paginate.Codec) (*core.Service, error) {
-	tbl, err := table.New(client, core.Schema(name), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
+	tbl, err := table.NewWithClient(client, core.Schema(name), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
 	if err != nil {
 		return nil, err
 	}

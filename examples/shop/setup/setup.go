@@ -64,7 +64,7 @@ func Shop(client table.Client, name string, keys Keys, rounds int) (*store.Shop,
 			return nil, err
 		}
 	}
-	tbl, err := table.New(client, store.Schema(name), &options)
+	tbl, err := table.NewWithClient(client, store.Schema(name), &options)
 	if err != nil {
 		return nil, err
 	}

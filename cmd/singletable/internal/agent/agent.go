@@ -100,7 +100,7 @@ type server struct {
 
 func newServer(o Options) (*server, error) {
 	spec := o.Model.WithDefaults()
-	t, err := table.New(readClient{of: o.Client}, spec, &table.Options{Now: o.Now, MaxRounds: 1})
+	t, err := table.NewWithClient(readClient{of: o.Client}, spec, &table.Options{Now: o.Now, MaxRounds: 1})
 	if err != nil {
 		return nil, err
 	}

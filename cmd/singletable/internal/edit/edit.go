@@ -51,7 +51,7 @@ type Editor struct {
 // Errors: [table.ErrInvalid] for the schema.
 func New(client table.Client, spec schema.Table, version func(table.Item) string) (*Editor, error) {
 	spec.TTLAttribute = ""
-	tbl, err := table.New(client, spec, nil)
+	tbl, err := table.NewWithClient(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ const (
 //
 // Errors: those of [table.ScanPage].
 func Read(ctx context.Context, client table.Client, spec schema.Table, limit int) (Sample, error) {
-	t, err := table.New(starting{client}, spec, &table.Options{MaxRounds: 1})
+	t, err := table.NewWithClient(starting{client}, spec, &table.Options{MaxRounds: 1})
 	if err != nil {
 		return Sample{}, err
 	}

@@ -1,0 +1,262 @@
+package replay
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/singletable/singletable/internal/response"
+)
+
+// Call is one call of an operation. It is used by one goroutine. Get one from [Client.Call].
+type Call struct {
+	client    *Client
+	operation string
+	body      []byte
+	// release gives back the token of the first attempt, which the retryer has given.
+	release func(error) error
+	// creds are those of the first attempt, whose id is the call's.
+	creds aws.Credentials
+	id    string
+	// sent means that the first attempt was sent by a template, and received is what came of
+	// it. handed means that the SDK's client has made its first attempt, or was given that.
+	sent, handed bool
+	received     receipt
+	resumed      *resumed
+	next         aws.HTTPClient
+}
+
+// receipt is what came of a request, and when.
+type receipt struct {
+	response  *http.Response
+	err       error
+	begun, at time.Time
+}
+
+func (c *Client) do(client aws.HTTPClient, r *http.Request) receipt {
+	begun := time.Now()
+	received, err := client.Do(r)
+	got := receipt{received, err, begun, time.Now()}
+	c.observe(got)
+	return got
+}
+
+// Call begins a call of an operation, whose request has that body.
+func (c *Client) Call(operation string, body []byte) *Call {
+	return &Call{client: c, operation: operation, body: body}
+}
+
+// HTTPClient returns that of the SDK's client.
+func (c *Client) HTTPClient() aws.HTTPClient { return c.options.HTTPClient }
+
+// Send sends the request by a template, and returns the body of the response if its status is 200
+// and it has at most so many bytes. The caller reads it and calls Accept, or Return. In all other cases,
+// and if there is no template yet, the SDK's client has to make the call, with Options and the
+// context of Resume.
+func (c *Call) Send(ctx context.Context, client aws.HTTPClient, most int64) (body response.Body, ok bool) {
+	t := c.client.template(c.operation)
+	if t == nil || ctx.Err() != nil {
+		return body, false
+	}
+	r := c.request(ctx, t)
+	if r == nil {
+		return body, false
+	}
+	c.sent = true
+	c.received = c.client.do(client, r)
+	if got := c.received; got.err != nil || got.response == nil || got.response.StatusCode != http.StatusOK {
+		return body, false
+	}
+	body, err := response.ReceivePlain(&smithyhttp.Response{Response: c.received.response}, most, !c.client.options.DisableValidateResponseChecksum)
+	return body, err == nil
+}
+
+// request returns the request of the first attempt, nil if the SDK's client has to make it.
+func (c *Call) request(ctx context.Context, t *template) *http.Request {
+	var err error
+	if c.release, err = c.client.retryer.GetAttemptToken(ctx); err != nil {
+		return nil
+	}
+	if c.creds, err = c.client.options.Credentials.Retrieve(ctx); err != nil || !t.fits(&c.creds) {
+		return nil
+	}
+	if c.id, err = newID(); err != nil {
+		return nil
+	}
+	skew := time.Duration(c.client.skew.Load())
+	r, err := t.request(ctx, c.body, c.id, c.client.attempt(ctx, skew))
+	if err != nil || c.client.sign(ctx, t, r, c.body, &c.creds, time.Now().Add(skew)) != nil {
+		return nil
+	}
+	return r
+}
+
+// Accept ends the call, whose response was read, and gives the memory of its body back.
+func (c *Call) Accept(body response.Body) {
+	body.Release()
+	_ = c.release(nil)
+}
+
+// Return gives back the body of a response that is for the SDK's client.
+func (c *Call) Return(body response.Body) {
+	body.Return(&smithyhttp.Response{Response: c.received.response})
+}
+
+// Lost reports whether the SDK's client has never taken over what came of the first attempt.
+func (c *Call) Lost() bool { return c.sent && !c.handed }
+
+// Options has the SDK's client go on where the call is. HTTPClient and Retryer of o are those
+// that it would use.
+func (c *Call) Options(o *dynamodb.Options) {
+	c.next, o.HTTPClient = o.HTTPClient, c
+	o.Credentials = &credentials{o.Credentials, c}
+	if v2, ok := o.Retryer.(aws.RetryerV2); ok && c.release != nil {
+		o.Retryer = &retryer{v2, c}
+	}
+	if c.sent {
+		o.APIOptions = append(o.APIOptions, c.keepID)
+	}
+}
+
+// keepID lets all attempts of the call have one id.
+func (c *Call) keepID(stack *middleware.Stack) error {
+	return stack.Build.Add(middleware.BuildMiddlewareFunc("singletable:InvocationID", func(
+		ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler,
+	) (middleware.BuildOutput, middleware.Metadata, error) {
+		if r, ok := in.Request.(*smithyhttp.Request); ok {
+			r.Header.Set(headerID, c.id)
+		}
+		return next.HandleBuild(ctx, in)
+	}), middleware.After)
+}
+
+// Do is what the SDK's client sends its attempts by. The first one was sent already, or a
+// template is made of it.
+func (c *Call) Do(r *http.Request) (*http.Response, error) {
+	first := !c.handed
+	c.handed = true
+	if first && c.sent {
+		c.resumed.start()
+		return c.received.response, c.received.err
+	}
+	if first {
+		c.client.learn(c.operation, r, c.body, &c.creds)
+	}
+	got := c.client.do(c.next, r)
+	return got.response, got.err
+}
+
+// credentials are the client's, and for an attempt that was sent, those of that attempt.
+type credentials struct {
+	aws.CredentialsProvider
+	call *Call
+}
+
+// Retrieve is called by the SDK for each attempt.
+func (c *credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	if c.call.Lost() {
+		return c.call.creds, nil
+	}
+	var err error
+	c.call.creds, err = c.CredentialsProvider.Retrieve(ctx)
+	return c.call.creds, err
+}
+
+// ProviderSources are the client's, which stand in a header.
+func (c *credentials) ProviderSources() []aws.CredentialSource {
+	if sources, ok := c.CredentialsProvider.(aws.CredentialProviderSource); ok {
+		return sources.ProviderSources()
+	}
+	return nil
+}
+
+// retryer is the client's, and gives the token of the first attempt only once.
+type retryer struct {
+	aws.RetryerV2
+	call *Call
+}
+
+// GetAttemptToken is called by the SDK for each attempt.
+func (r *retryer) GetAttemptToken(ctx context.Context) (func(error) error, error) {
+	if release := r.call.release; release != nil {
+		r.call.release = nil
+		return release, nil
+	}
+	return r.RetryerV2.GetAttemptToken(ctx)
+}
+
+// Resume returns the context for the call of the SDK's client. It cannot end before the client was
+// handed what came of the first attempt. After that call, end is called with its error.
+func (c *Call) Resume(ctx context.Context) (resumed context.Context, end func(error)) {
+	if c.sent {
+		c.resumed = newResumed(ctx)
+		ctx = c.resumed
+	}
+	return ctx, func(err error) {
+		if c.sent {
+			c.resumed.stop()
+		}
+		if c.release != nil { // the client has not asked for the token
+			_ = c.release(err)
+		}
+	}
+}
+
+// resumed is a context that ends as another one does, but not before it was started.
+type resumed struct {
+	context.Context
+	done    chan struct{}
+	end     func()
+	release func() bool
+}
+
+func newResumed(ctx context.Context) *resumed {
+	done := make(chan struct{})
+	return &resumed{Context: ctx, done: done, end: sync.OnceFunc(func() { close(done) })}
+}
+
+func (r *resumed) start() {
+	if r.Context.Err() != nil {
+		r.end()
+		return
+	}
+	r.release = context.AfterFunc(r.Context, r.end)
+}
+
+func (r *resumed) stop() {
+	if r.release != nil {
+		r.release()
+	}
+}
+
+// Done is closed when the context ends.
+func (r *resumed) Done() <-chan struct{} { return r.done }
+
+// Err returns nil before Done is closed.
+func (r *resumed) Err() error {
+	select {
+	case <-r.done:
+		return r.Context.Err()
+	default:
+		return nil
+	}
+}
+
+// valued is a context with the values that the SDK's client gives to HTTP clients.
+type valued struct {
+	context.Context
+	more context.Context
+}
+
+func (v *valued) Value(key any) any {
+	if value := v.more.Value(key); value != nil {
+		return value
+	}
+	return v.Context.Value(key)
+}

@@ -1,0 +1,144 @@
+package replay
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/metrics"
+	"github.com/aws/smithy-go/tracing"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/singletable/singletable/internal/response"
+)
+
+// Client replays the requests of one client of the SDK to one table. It is safe for
+// concurrent use. Get one from [New].
+type Client struct {
+	options dynamodb.Options
+	retryer aws.RetryerV2
+	// templates has a *template for each operation.
+	templates sync.Map
+	// skew is how far the clock of DynamoDB is ahead of ours, in nanoseconds.
+	skew atomic.Int64
+	off  atomic.Bool
+}
+
+// New returns a Client, nil if something of others may stand between a call of the SDK's client
+// and HTTP.
+func New(o dynamodb.Options) *Client {
+	if !plain(&o) || !response.Known(o.Protocol) {
+		return nil
+	}
+	retryer, ok := o.Retryer.(aws.RetryerV2)
+	if !ok {
+		return nil
+	}
+	return &Client{options: o, retryer: retryer}
+}
+
+// plain reports whether a client has only what shows in its requests, or takes no part in
+// those that succeed.
+func plain(o *dynamodb.Options) bool {
+	_, unmetered := o.MeterProvider.(metrics.NopMeterProvider)
+	_, untraced := o.TracerProvider.(*tracing.NopTracerProvider)
+	_, signs := o.HTTPSignerV4.(*v4.Signer)
+	options := reflect.ValueOf(o).Elem()
+	for field, value := range options.Fields() {
+		//mutants:guard an option of the SDK that is unknown here turns replay off | TestUnknownOption
+		if !slices.Contains(known[:], field.Name) && !empty(value) {
+			return false
+		}
+	}
+	return unmetered && untraced && signs && o.Credentials != nil && o.Retryer != nil &&
+		o.EndpointDiscovery.EnableEndpointDiscovery != aws.EndpointDiscoveryEnabled &&
+		reflect.TypeOf(o.EndpointResolverV2) == reflect.TypeOf(dynamodb.NewDefaultEndpointResolverV2()) &&
+		reflect.TypeOf(o.AuthSchemeResolver).String() == "*dynamodb.withAnonymous" &&
+		len(o.AuthSchemes) == 1 && reflect.TypeOf(o.AuthSchemes[0]).String() == "*auth.HTTPAuthScheme"
+}
+
+// known are the options that may have a value: they show in requests, from which templates are made, or are
+// looked at in plain, or matter only to what the SDK's client does after a failure. All
+// others, also those of later releases of the SDK, have to be empty.
+var known = [...]string{
+	"AccountIDEndpointMode", "AppID", "BaseEndpoint", "Credentials", "DefaultsMode", "DisableClockSkewCorrection",
+	"DisableValidateResponseChecksum", "EndpointOptions", "IdempotencyTokenProvider", "Logger", "Region",
+	"RetryMaxAttempts", "RetryMode", "Retryer", "RuntimeEnvironment", "resolvedDefaultsMode", "HTTPClient",
+	"EndpointDiscovery", "EndpointResolverV2", "HTTPSignerV4", "MeterProvider", "TracerProvider",
+	"Protocol", "AuthSchemeResolver", "AuthSchemes",
+}
+
+// empty reports whether an option has no value; a struct, whether none of its fields has one.
+func empty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if !empty(field) {
+				return false
+			}
+		}
+		return true
+	default:
+		return v.IsZero()
+	}
+}
+
+// observe takes the time of a response for the clock of DynamoDB, as the SDK does. Code:
+// aws-sdk-go-v2, aws/middleware/middleware.go.
+func (c *Client) observe(r receipt) {
+	const longest = 15 * time.Minute
+	if r.err != nil || r.response == nil || c.options.DisableClockSkewCorrection {
+		return
+	}
+	server, err := smithyhttp.ParseTime(r.response.Header.Get("Date"))
+	if err != nil || r.response.Header.Get("Age") != "" || r.at.Sub(r.begun) > longest {
+		return
+	}
+	c.skew.Store(int64(server.Sub(r.at)))
+}
+
+// Again reports whether DynamoDB has refused the form of a request that was sent by a
+// template: the fault can be the template's.
+func (c *Call) Again(err error) bool {
+	code := refusal(err)
+	return c.sent && slices.Contains(formal[:], code)
+}
+
+// Judge is given what came of the same request when the SDK's client has sent it by itself. After
+// another result there are no more replays.
+func (c *Call) Judge(before, err error) {
+	//mutants:guard replay goes off where the SDK gets another answer | TestRefusedForm
+	if err == nil || refusal(err) != refusal(before) {
+		c.client.off.Store(true)
+	}
+}
+
+// formal are the codes of errors about the form of a request. AWS: "Common Errors",
+// Amazon DynamoDB API Reference.
+var formal = [...]string{
+	"SerializationException", "UnknownOperationException", "IncompleteSignatureException",
+	"MissingAuthenticationTokenException", "InvalidSignatureException",
+}
+
+// refusal returns the code of DynamoDB's own refusal, with its request id. It is "" for all other errors.
+func refusal(err error) string {
+	var api smithy.APIError
+	var received *awshttp.ResponseError
+	if !errors.As(err, &api) || !errors.As(err, &received) || received.ServiceRequestID() == "" {
+		return ""
+	}
+	if status := received.HTTPStatusCode(); status >= 500 || status == response.StatusRequestTimeout {
+		return ""
+	}
+	return api.ErrorCode()
+}
