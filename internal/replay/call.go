@@ -79,10 +79,11 @@ func (c *Call) Send(ctx context.Context, client aws.HTTPClient, most int64) (bod
 
 // request returns the request of the first attempt, nil if the SDK's client has to make it.
 func (c *Call) request(ctx context.Context, t *template) *http.Request {
-	var err error
-	if c.release, err = c.client.retryer.GetAttemptToken(ctx); err != nil {
-		return nil
+	release, err := c.client.retryer.GetAttemptToken(ctx)
+	if err != nil {
+		return nil // the client asks again
 	}
+	c.release = release
 	if c.creds, err = c.client.options.Credentials.Retrieve(ctx); err != nil || !t.fits(&c.creds) {
 		return nil
 	}

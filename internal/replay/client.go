@@ -115,10 +115,12 @@ func (c *Call) Again(err error) bool {
 }
 
 // Judge is given what came of the same request when the SDK's client has sent it by itself. After
-// another result there are no more replays.
+// another response of DynamoDB there are no more replays; no response, as after the end of
+// the context, tells nothing.
 func (c *Call) Judge(before, err error) {
-	//mutants:guard replay goes off where the SDK gets another answer | TestRefusedForm
-	if err == nil || refusal(err) != refusal(before) {
+	code := refusal(err)
+	//mutants:guard replay goes off where the SDK gets another answer | TestRefusedForm ./table
+	if err == nil || code != "" && code != refusal(before) {
 		c.client.off.Store(true)
 	}
 }
