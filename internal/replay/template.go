@@ -70,7 +70,7 @@ func (c *Client) template(operation string) *template {
 
 // fits reports whether requests with these credentials are those of the template.
 func (t *template) fits(creds *aws.Credentials) bool {
-	//mutants:guard a template is for one account | TestCredentialsChange | t.account == creds.AccountID && =>
+	//mutants:guard a template is for one account | TestCredentialsChange ./table | t.account == creds.AccountID && =>
 	return t.account == creds.AccountID && t.token == (creds.SessionToken != "")
 }
 
@@ -83,7 +83,7 @@ func (c *Client) learn(operation string, r *http.Request, body []byte, creds *aw
 	}
 	before, _ := c.templates.Load(operation)
 	last, _ := before.(*template)
-	//mutants:guard two requests have to agree before a template is used | TestTwoRequestsAgree | last != nil && last.same(t) => true
+	//mutants:guard two requests have to agree before a template is used | TestTwoRequestsAgree ./table | last != nil && => last == nil ||
 	t.agreed = last != nil && last.same(t)
 	t.until = time.Now().Add(lifetime)
 	c.templates.Store(operation, t)
@@ -115,7 +115,7 @@ func (c *Client) templateOf(operation string, r *http.Request, body []byte, cred
 		t.region, t.service = parts[1], parts[2]
 	}
 	at, err := time.Parse(timeFormat, r.Header.Get(headerDate))
-	if err != nil || (r.Header.Get(headerToken) != "") != t.token || !strings.HasPrefix(r.Header.Get(headerTry), c.attempt(nil, 0)) {
+	if err != nil || (r.Header.Get(headerToken) != "") != t.token || !strings.HasPrefix(r.Header.Get(headerTry), c.first()) {
 		return nil
 	}
 	t.values = middleware.WithOperationName(middleware.WithServiceID(context.Background(), dynamodb.ServiceID), operation)
@@ -128,7 +128,7 @@ func (c *Client) templateOf(operation string, r *http.Request, body []byte, cred
 	if err == nil {
 		err = c.sign(r.Context(), t, again, body, creds, at)
 	}
-	//mutants:guard the signature of what was learned is the SDK's | TestForeignSignature | || again.Header.Get(headerAuth) != sent =>
+	//mutants:guard the signature of what was learned is the SDK's | TestForeignSignature ./table | || again.Header.Get(headerAuth) != sent =>
 	if err != nil || again.Header.Get(headerAuth) != sent {
 		return nil
 	}
@@ -138,16 +138,18 @@ func (c *Client) templateOf(operation string, r *http.Request, body []byte, cred
 // attempt returns what the first attempt says of itself. Code: aws-sdk-go-v2,
 // aws/retry/middleware.go, setRetryMetricsHeader.
 func (c *Client) attempt(ctx context.Context, skew time.Duration) string {
-	text := "attempt=1"
+	if deadline, ok := ctx.Deadline(); ok && skew > 0 {
+		return c.first() + "; ttl=" + deadline.Add(skew).Format(timeFormat)
+	}
+	return c.first()
+}
+
+// first is what all first attempts say of themselves.
+func (c *Client) first() string {
 	if most := c.retryer.MaxAttempts(); most != 0 {
-		text += "; max=" + strconv.Itoa(most)
+		return "attempt=1; max=" + strconv.Itoa(most)
 	}
-	if ctx != nil && skew > 0 {
-		if deadline, ok := ctx.Deadline(); ok {
-			text += "; ttl=" + deadline.Add(skew).Format(timeFormat)
-		}
-	}
-	return text
+	return "attempt=1"
 }
 
 // request returns a request that is not signed yet.
