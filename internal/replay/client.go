@@ -53,7 +53,7 @@ func plain(o *dynamodb.Options) bool {
 	_, signs := o.HTTPSignerV4.(*v4.Signer)
 	options := reflect.ValueOf(o).Elem()
 	for field, value := range options.Fields() {
-		//mutants:guard an option of the SDK that is unknown here turns replay off | TestUnknownOption
+		//mutants:guard an option of the SDK that is unknown here turns replay off | TestUnknownOption ./table
 		if !slices.Contains(known[:], field.Name) && !empty(value) {
 			return false
 		}

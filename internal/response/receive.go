@@ -125,7 +125,7 @@ func ReceivePlain(response *smithyhttp.Response, most int64, checksum bool) (Bod
 	}
 	if want := response.Header.Get("X-Amz-Crc32"); want != "" && checksum {
 		sum, err := strconv.ParseUint(want, 10, 32)
-		//mutants:guard a replay with a wrong checksum is not read | TestReplayedResponse ./table | err != nil || uint32(sum) != crc32.ChecksumIEEE(body.Bytes()) => false
+		//mutants:guard a replay with a wrong checksum is not read | TestReplayedResponse ./table
 		if err != nil || uint32(sum) != crc32.ChecksumIEEE(body.Bytes()) {
 			body.Return(response)
 			return Body{}, ErrDamaged
