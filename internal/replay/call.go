@@ -146,7 +146,7 @@ func (c *Call) Do(r *http.Request) (*http.Response, error) {
 		c.resumed.start()
 		return c.received.response, c.received.err
 	}
-	if first {
+	if first && !c.client.off.Load() {
 		c.client.learn(c.operation, r, c.body, &c.creds)
 	}
 	got := c.client.do(c.next, r)
