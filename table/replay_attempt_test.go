@@ -236,6 +236,24 @@ func TestReplayedTokens(t *testing.T) {
 	}
 }
 
+// TestTokenOfAnEndedCall shows that a token is given back when the context ends before the
+// request is sent, while credentials are asked for.
+func TestTokenOfAnEndedCall(t *testing.T) {
+	t.Parallel()
+	w, ring := &wire{}, &keyring{creds: own}
+	k := &tokens{RetryerV2: retry.NewStandard(), t: t}
+	call := everyCall(w.table(t, nil, func(o *dynamodb.Options) { o.Retryer, o.Credentials = k, ring }))["Put"]
+	equal(t, "replayed", succeeds(t, 3, call), learned)
+	ctx, cancel := context.WithCancel(t.Context())
+	ring.asked, ring.err = cancel, context.Canceled
+	if err := call(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	ring.asked, ring.err = nil, nil
+	equal(t, "requests", len(w.sent), 3)
+	equal(t, "afterwards", succeeds(t, 1, call), []bool{true}) // fails if there is no token
+}
+
 // TestReplayedAttempts shows that all attempts of a call have one id, and say which they are.
 func TestReplayedAttempts(t *testing.T) {
 	t.Parallel()

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -324,6 +326,34 @@ func TestRefusedForm(t *testing.T) {
 			equal(t, tt.name+": afterwards", succeeds(t, 3, call), slices.Repeat([]bool{tt.on}, 3))
 		})
 	}
+}
+
+// TestSignatures shows that the signer is used for a replay, and once more for a request that is
+// learned, but not when there are no more replays. The signatures of the SDK's client are not
+// logged: it sets these options of a signer by its own.
+func TestSignatures(t *testing.T) {
+	t.Parallel()
+	signed := 0
+	counted := v4.NewSigner(func(o *v4.SignerOptions) {
+		o.LogSigning = true
+		o.Logger = logging.LoggerFunc(func(logging.Classification, string, ...any) { signed++ })
+	})
+	w := &wire{}
+	call := everyCall(w.table(t, nil, func(o *dynamodb.Options) { o.HTTPSignerV4 = counted }))["Put"]
+	check := func(what string, replayed bool, want int) {
+		t.Helper()
+		signed = 0
+		equal(t, what, succeeds(t, 1, call), []bool{replayed})
+		equal(t, what+": signatures", signed, want)
+	}
+	check("the first", false, 1)
+	check("the second", false, 1)
+	check("a replay", true, 1)
+	w.next(refusal(http.StatusBadRequest, "SerializationException"))
+	if err := call(t.Context()); err != nil {
+		t.Error(err)
+	}
+	check("without replays", false, 0)
 }
 
 // clock is that of a DynamoDB which refuses signatures of another time.

@@ -7,10 +7,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -303,4 +307,44 @@ func (l *readingLate) Do(r *http.Request) (*http.Response, error) {
 	}
 	l.unread = append(l.unread, r)
 	return succeed(r, nil)
+}
+
+// TestReplayedTransport shows that over a real connection a request says how long it is, and that
+// calls with and without the client share one connection, also after failures.
+func TestReplayedTransport(t *testing.T) {
+	t.Parallel()
+	var connections atomic.Int64
+	status := http.StatusOK
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || int64(len(body)) != r.ContentLength || len(body) == 0 || len(r.TransferEncoding) > 0 {
+			t.Errorf("a request of length %d, encoding %v: %q, %v", r.ContentLength, r.TransferEncoding, body, err)
+		}
+		w.Header().Set("X-Amzn-Requestid", "REQUEST")
+		w.WriteHeader(status)
+		if status == http.StatusOK {
+			_, _ = io.WriteString(w, `{"Item":{"n":{"N":"7"}}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ValidationException","message":"Injected."}`)
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	client := dynamodb.New(dynamodb.Options{Region: "eu-west-1", Credentials: &keyring{creds: own}, BaseEndpoint: aws.String(server.URL)})
+	call := everyCall(expect.Value(table.New(client, appCore(), nil))(t))["Get"]
+	equal(t, "replayed", succeeds(t, 4, call), []bool{false, false, true, true})
+	status = http.StatusBadRequest
+	for range 3 {
+		if err := call(t.Context()); err == nil {
+			t.Error("no error")
+		}
+	}
+	status = http.StatusOK
+	equal(t, "replayed", succeeds(t, 1, call), []bool{true})
+	equal(t, "connections", connections.Load(), 1)
 }

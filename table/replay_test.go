@@ -87,10 +87,14 @@ type keyring struct {
 	err     error
 	calls   int
 	sources []aws.CredentialSource
+	asked   func() // nil: nothing
 }
 
 func (k *keyring) Retrieve(context.Context) (aws.Credentials, error) {
 	k.calls++
+	if k.asked != nil {
+		k.asked()
+	}
 	return k.creds, k.err
 }
 
