@@ -76,6 +76,29 @@
 // DynamoDB Transactions: How it works", Amazon DynamoDB Developer Guide. Code:
 // aws-sdk-go-v2/service/dynamodb, api_client.go; aws-sdk-go-v2@v1.48.0, CHANGELOG.md.
 //
+// # Replays
+//
+// Most of what a request costs is what the SDK's client does between a call and HTTP. So the
+// client makes the first two calls of an operation, and one each hour. If their requests agree in all but
+// what each has for itself, the other calls are replays: the same URL and header with
+// another body, time, id and session token, signed by the client's signer, sent by its HTTP client.
+// The client's credentials and retryer are asked for each of them.
+//
+// A replay only ever succeeds. Any other response or failure is handed to the client, which
+// treats it as the result of its own first attempt: errors, retries, delays and the
+// correction of the clock are the client's. Only if DynamoDB then refuses the form of the request,
+// such as its signature, is it sent again whole by the client; not a write that must be sent once. After
+// another answer there are no more replays for the Table.
+//
+// There are none for a client that has something between a call and HTTP, which would not see them:
+// APIOptions, interceptors, tracers, meters, logs of requests, a resolver, signer or
+// auth scheme of others, gzip, endpoint discovery, options that a later SDK adds; nor for a wrapper.
+// [Options].DisableReplay ends them, and [Event].Replayed tells of each. A Table that is made
+// for one call has none.
+//
+// Code: aws-sdk-go-v2/service/dynamodb@v1.74.0, api_client.go; aws-sdk-go-v2@v1.48.0,
+// aws/retry/middleware.go.
+//
 // # Connections
 //
 // The SDK's default HTTP client keeps ten idle connections to DynamoDB. A read
@@ -118,7 +141,7 @@
 //	values      item.go errors.go event.go
 //	the table   key.go table.go
 //	an op       op.go expression.go check.go vector.go guard.go prepare.go
-//	a request   request.go retry.go protocol.go response.go items.go middleware.go
+//	a request   request.go retry.go protocol.go response.go items.go middleware.go, then internal/replay
 //	by key      get.go batch.go
 //	writes      write.go transact.go
 //	queries     query.go reader.go page.go scan.go row.go search.go
