@@ -120,6 +120,28 @@ func Example() {
 	// Output: Ann
 }
 
+// The SDK's client makes the first two calls of an operation. The third is a replay, unless the
+// table has DisableReplay.
+func ExampleOptions_replays() {
+	for _, disabled := range []bool{false, true} {
+		t, cleanup := exampleTable(&table.Options{
+			DisableReplay: disabled,
+			Observe: func(_ context.Context, e table.Event) {
+				if e.Operation == "GetItem" {
+					fmt.Print(e.Replayed, " ")
+				}
+			},
+		})
+		defer cleanup()
+		for range 3 {
+			if _, err := table.Get[Tx](context.Background(), t, txKey(morning, "tx-0")); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	// Output: false false true false false false
+}
+
 // An error is logged as a group of fields. The key, which is personal data, is not
 // one of them.
 func ExampleError_LogValue() {
