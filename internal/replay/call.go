@@ -21,9 +21,12 @@ type Call struct {
 	body      []byte
 	// release gives back the token of the first attempt, which the retryer has given.
 	release func(error) error
-	// creds are those of the first attempt, whose id is the call's.
-	creds aws.Credentials
-	id    string
+	// creds, or why there are none, is what the provider has returned last. asked means that
+	// the SDK's client was not given it yet.
+	creds    aws.Credentials
+	credsErr error
+	asked    bool
+	id       string // of the call
 	// sent means that the first attempt was sent by a template, and received is what came of
 	// it. handed means that the SDK's client has made its first attempt, or was given that.
 	sent, handed bool
@@ -84,7 +87,8 @@ func (c *Call) request(ctx context.Context, t *template) *http.Request {
 		return nil // the client asks again
 	}
 	c.release = release
-	if c.creds, err = c.client.options.Credentials.Retrieve(ctx); err != nil || !t.fits(&c.creds) {
+	c.creds, c.credsErr = c.client.options.Credentials.Retrieve(ctx)
+	if c.asked = true; c.credsErr != nil || !t.fits(&c.creds) {
 		return nil
 	}
 	if c.id, err = newID(); err != nil {
@@ -153,7 +157,7 @@ func (c *Call) Do(r *http.Request) (*http.Response, error) {
 	return got.response, got.err
 }
 
-// credentials are the client's, and for an attempt that was sent, those of that attempt.
+// credentials are the client's, which it is asked for once for an attempt.
 type credentials struct {
 	aws.CredentialsProvider
 	call *Call
@@ -161,12 +165,11 @@ type credentials struct {
 
 // Retrieve is called by the SDK for each attempt.
 func (c *credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
-	if c.call.Lost() {
-		return c.call.creds, nil
+	if !c.call.asked {
+		c.call.creds, c.call.credsErr = c.CredentialsProvider.Retrieve(ctx)
 	}
-	var err error
-	c.call.creds, err = c.CredentialsProvider.Retrieve(ctx)
-	return c.call.creds, err
+	c.call.asked = false
+	return c.call.creds, c.call.credsErr
 }
 
 // ProviderSources are the client's, which stand in a header.

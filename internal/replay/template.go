@@ -37,6 +37,8 @@ type template struct {
 	// the template, and after the time until the SDK's client sends one again.
 	agreed bool
 	until  time.Time
+	// differing is how many requests in a row were not as the one before.
+	differing int
 	// values are what the SDK's client tells HTTP clients by the context.
 	values context.Context
 }
@@ -75,17 +77,25 @@ func (t *template) fits(creds *aws.Credentials) bool {
 }
 
 // learn makes a template of the first attempt of a call, which the SDK's client is about to send.
+// Where requests keep differing, it rests until the time when a template would be renewed.
 func (c *Client) learn(operation string, r *http.Request, body []byte, creds *aws.Credentials) {
-	t := c.templateOf(operation, r, body, creds)
-	if t == nil {
-		c.templates.Delete(operation)
+	const most = 10
+	v, _ := c.templates.Load(operation)
+	last, _ := v.(*template)
+	if last != nil && last.differing >= most && time.Now().Before(last.until) {
 		return
 	}
-	before, _ := c.templates.Load(operation)
-	last, _ := before.(*template)
-	//mutants:guard two requests have to agree before a template is used | TestTwoRequestsAgree ./table | last != nil && => last == nil ||
-	t.agreed = last != nil && last.same(t)
+	t := c.templateOf(operation, r, body, creds)
+	fit := t != nil
+	if !fit {
+		t = &template{}
+	}
 	t.until = time.Now().Add(lifetime)
+	//mutants:guard two requests have to agree before a template is used | TestTwoRequestsAgree ./table | last != nil && => last == nil ||
+	t.agreed = fit && last != nil && last.same(t)
+	if last != nil && !t.agreed {
+		t.differing = last.differing%most + 1
+	}
 	c.templates.Store(operation, t)
 }
 
