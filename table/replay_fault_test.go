@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -354,6 +355,20 @@ func TestSignatures(t *testing.T) {
 		t.Error(err)
 	}
 	check("without replays", false, 0)
+
+	// The account changes with each request.
+	accounts := 0
+	call = everyCall(w.table(t, nil, func(o *dynamodb.Options) {
+		o.HTTPSignerV4 = counted
+		o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			accounts++
+			return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "example", AccountID: strconv.Itoa(100000000000 + accounts)}, nil
+		})
+	}))["Put"]
+	for range 11 {
+		check("another account", false, 1)
+	}
+	check("requests that keep differing", false, 0)
 }
 
 // clock is that of a DynamoDB which refuses signatures of another time.

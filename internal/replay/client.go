@@ -115,12 +115,12 @@ func (c *Call) Again(err error) bool {
 }
 
 // Judge is given what came of the same request when the SDK's client has sent it by itself. After
-// another response of DynamoDB there are no more replays; no response, as after the end of
-// the context, tells nothing.
+// another response of DynamoDB there are no more replays. No response, as after the end of
+// the context, tells nothing, nor does one that DynamoDB is too busy.
 func (c *Call) Judge(before, err error) {
 	code := refusal(err)
 	//mutants:guard replay goes off where the SDK gets another answer | TestRefusedForm ./table
-	if err == nil || code != "" && code != refusal(before) {
+	if err == nil || code != "" && code != refusal(before) && !response.Throttled(code) {
 		c.client.off.Store(true)
 	}
 }

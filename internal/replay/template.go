@@ -190,7 +190,7 @@ func (t *template) request(ctx context.Context, body []byte, id, attempt string)
 }
 
 // post is what all requests have.
-var post = http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+var post = http.Request{Method: http.MethodPost}
 
 // built is the end of the SDK's middleware.
 type built struct{}
