@@ -272,6 +272,7 @@ func TestRefusedForm(t *testing.T) {
 		unknown bool
 	}
 	var tests []test
+	throttled := refusal(http.StatusBadRequest, "ThrottlingException")
 	for _, code := range formal {
 		refused := refusal(http.StatusBadRequest, code)
 		tests = append(tests,
@@ -281,6 +282,7 @@ func TestRefusedForm(t *testing.T) {
 			test{code + ", then lost", []tabletest.Fault{refused, tabletest.DropRequest(), refused}, false, []string{"1", "1", "2"}, true, code, true},
 			test{code + ", then lost for good", append([]tabletest.Fault{refused}, slices.Repeat([]tabletest.Fault{tabletest.DropRequest()}, 4)...), false, []string{"1", "1", "2", "3", "4"}, true, "", true},
 			test{code + ", then throttled", []tabletest.Fault{refused, tabletest.Throttle(), refused}, false, []string{"1", "1", "2"}, true, code, false},
+			test{code + ", then throttled for good", append([]tabletest.Fault{refused}, slices.Repeat([]tabletest.Fault{throttled}, 4)...), false, []string{"1", "1", "2", "3", "4"}, true, "ThrottlingException", false},
 			test{code + ", counts", []tabletest.Fault{refused}, true, []string{"1"}, true, code, false},
 			test{code + ", no id", []tabletest.Fault{tabletest.Status(http.StatusBadRequest, code, "Injected.")}, false, []string{"1"}, true, code, false},
 			test{code + ", 408", []tabletest.Fault{refusal(http.StatusRequestTimeout, code), refusal(http.StatusRequestTimeout, code)}, false, nil, true, "", false},
@@ -290,7 +292,7 @@ func TestRefusedForm(t *testing.T) {
 	for _, code := range []string{"AccessDeniedException", "ExpiredTokenException", "UnrecognizedClientException", "ValidationException"} {
 		tests = append(tests, test{code, []tabletest.Fault{refusal(http.StatusBadRequest, code)}, false, []string{"1"}, true, code, false})
 	}
-	tests = append(tests, test{"throttled", []tabletest.Fault{refusal(http.StatusBadRequest, "ThrottlingException")}, false, []string{"1", "2"}, true, "", false})
+	tests = append(tests, test{"throttled", []tabletest.Fault{throttled}, false, []string{"1", "2"}, true, "", false})
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			w := &wire{}
