@@ -1,8 +1,8 @@
 package schema
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,9 +106,12 @@ func (i *inspector) layoutDifferences() (all []difference) {
 		w := index{kind: vector, name: *x.IndexName, keys: keys, projection: projectionText(x.Projection)}
 		compare(w, handIndex, func(d difference) difference { return i.missingVectorIndex(d, x) })
 	}
-	slices.SortFunc(live, func(a, b index) int { return cmp.Compare(a.String(), b.String()) })
+	unknown := map[string]index{}
 	for _, x := range live {
-		all = append(all, differs(x.name, noted, leaveIndex, "%v: is not in the schema", x))
+		unknown[x.String()] = x
+	}
+	for _, text := range slices.Sorted(maps.Keys(unknown)) {
+		all = append(all, differs(unknown[text].name, noted, leaveIndex, "%s: is not in the schema", text))
 	}
 	return all
 }

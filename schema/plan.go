@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,9 +213,15 @@ func unknownOperation(err error) bool {
 // inOrder returns the differences in the order in which Ensure resolves them:
 // indexes take hours, and come last.
 func inOrder(all []difference) []difference {
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(min(len(a.index), 1), min(len(b.index), 1)) })
-	return all
+	var indexes, others []difference
+	for _, d := range all {
+		if d.index != "" {
+			indexes = append(indexes, d)
+		} else {
+			others = append(others, d)
+		}
+	}
+	return append(others, indexes...)
 }
 
 // inspector compares a schema with a live table.

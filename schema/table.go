@@ -295,14 +295,12 @@ func (t Table) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	for _, key := range slices.Sorted(maps.Keys(t.Tags)) {
 		in.Tags = append(in.Tags, types.Tag{Key: aws.String(key), Value: aws.String(t.Tags[key])})
 	}
-	for name, kind := range t.attributeTypes(problems{all: new([]string)}) { // Validate has found none
+	kinds := t.attributeTypes(problems{all: new([]string)}) // Validate has found none
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
-			AttributeName: aws.String(name), AttributeType: kind,
+			AttributeName: aws.String(name), AttributeType: kinds[name],
 		})
 	}
-	slices.SortFunc(in.AttributeDefinitions, func(a, b types.AttributeDefinition) int {
-		return cmp.Compare(*a.AttributeName, *b.AttributeName)
-	})
 	for _, x := range t.Indexes {
 		projection := &types.Projection{ProjectionType: x.Projection, NonKeyAttributes: x.Include}
 		if x.Local {

@@ -2,9 +2,7 @@ package coldstart
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -92,22 +90,11 @@ func withEntities(ctx context.Context, dir string, n int) (bytes int64, took tim
 		fmt.Fprintf(&code, entity, i)
 		fmt.Fprintf(&uses, "use%d, ", i)
 	}
-	source := filepath.Join(dir, "entities.go")
-	if err := os.WriteFile(source, fmt.Appendf(nil, file+"%s", time.Now().UnixNano(), &uses, &code), 0o600); err != nil {
-		return 0, 0, err
-	}
-	library, err := directory(ctx, "library")
+	with, err := overlay(ctx, dir, "library", "entities.go", fmt.Appendf(nil, file+"%s", time.Now().UnixNano(), &uses, &code))
 	if err != nil {
-		return 0, 0, err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(library, "entities.go"): source}})
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := os.WriteFile(source+".json", overlay, 0o600); err != nil {
 		return 0, 0, err
 	}
 	begun := time.Now()
-	bytes, err = compile(ctx, filepath.Join(dir, "entities"), module+"/suites/benchmarks/coldstart/library", "-overlay="+source+".json")
+	bytes, err = compile(ctx, filepath.Join(dir, "entities"), "library", with)
 	return bytes, time.Since(begun), err
 }

@@ -1,8 +1,8 @@
 // Package coldstart measures what the library adds to the start of a program.
 // It builds two programs that make the same calls, one with the library and one
 // with the SDK alone. It runs them in turns on the local engine, and prints the
-// median of each figure, its spread and the difference. It then builds the former
-// with more entity types.
+// median of each figure, its spread and the difference. Binaries are measured with
+// html/template, too. It then builds the former with more entity types.
 //
 //	go run ./suites/benchmarks coldstart -runs 30
 package coldstart
@@ -29,7 +29,10 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-const module = "github.com/singletable/singletable"
+const (
+	module   = "github.com/singletable/singletable"
+	programs = module + "/suites/benchmarks/coldstart/"
+)
 
 // Command measures as its flags say.
 func Command(flags *flag.FlagSet) func(context.Context) error {
@@ -74,7 +77,7 @@ func measure(ctx context.Context, runs int) (err error) {
 // program is one of the two, with the figures of its runs.
 type program struct {
 	name, path string
-	bytes      int64 // of the stripped binary
+	sizes      sizes
 	figures    map[string][]float64
 }
 
@@ -88,16 +91,16 @@ const (
 func build(ctx context.Context, dir, name string) (*program, error) {
 	p := &program{name: name, path: filepath.Join(dir, name), figures: map[string][]float64{}}
 	var err error
-	p.bytes, err = compile(ctx, p.path, module+"/suites/benchmarks/coldstart/"+name)
+	p.sizes, err = binaries(ctx, dir, name)
 	return p, err
 }
 
 // compile builds a program, and returns the size of the binary.
-func compile(ctx context.Context, path, of string, flags ...string) (bytes int64, err error) {
-	args := slices.Concat([]string{"build", "-ldflags=-s -w", "-o", path}, flags, []string{of})
+func compile(ctx context.Context, path, program string, flags ...string) (bytes int64, err error) {
+	args := slices.Concat([]string{"build", "-ldflags=-s -w", "-o", path}, flags, []string{programs + program})
 	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 	if err != nil {
-		return 0, fmt.Errorf("go build %s: %w\n%s", of, err, out)
+		return 0, fmt.Errorf("go build %s: %w\n%s", program, err, out)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -108,7 +111,7 @@ func compile(ctx context.Context, path, of string, flags ...string) (bytes int64
 
 // directory returns where a program's files are.
 func directory(ctx context.Context, name string) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", module+"/suites/benchmarks/coldstart/"+name).Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", programs+name).Output()
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -164,7 +167,10 @@ func compare(w io.Writer, library, sdk *program) {
 		}
 	}
 	kilobytes := func(bytes int64) string { return fmt.Sprint(bytes >> 10) }
-	rows = append(rows, []string{"stripped binary, KB", kilobytes(library.bytes), kilobytes(sdk.bytes), kilobytes(library.bytes - sdk.bytes)})
+	above := library.sizes.above(sdk.sizes)
+	rows = append(rows,
+		[]string{"stripped binary, KB", kilobytes(library.sizes.plain), kilobytes(sdk.sizes.plain), kilobytes(above.plain)},
+		[]string{"… with html/template", kilobytes(library.sizes.template), kilobytes(sdk.sizes.template), kilobytes(above.template)})
 	fmt.Fprint(w, figure.Table("|---|---:|---:|---:|", rows...))
 }
 
