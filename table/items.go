@@ -86,7 +86,7 @@ func valuesOf[T any](s *items) []T { return *s.values.Addr().Interface().(*[]T) 
 
 // of sets the view that reads the items, each of them whole, and returns them.
 func (s *items) of(t *Table) *items {
-	s.t, s.extent, s.decoder, s.watched = t, extent{}, nil, make([]item.Watched, 0, 6)
+	s.t, s.extent, s.decoder, s.watched = t, extent{}, nil, make([]item.Watched, 0, 3)
 	s.watch(t.schema.TypeAttribute)
 	s.watch(t.readExpiry())
 	if len(t.views) > 0 {
@@ -126,6 +126,7 @@ func (s *items) setExtent(e extent) error {
 // in sets what is read: the table, or an index of it. Then items have positions.
 func (s *items) in(index string) *items {
 	s.index, s.key = index, s.t.layouts[index].keys
+	s.watched = slices.Grow(s.watched, len(s.key))
 	for _, a := range s.key {
 		s.watch(a.Name)
 	}

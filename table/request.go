@@ -121,15 +121,16 @@ func (t *Table) invoke(ctx context.Context, r *request, in, out any, call made) 
 	if t.replays == nil || !r.serialize(in) {
 		return call(ctx, in, t.callOptions(r, nil))
 	}
-	replay := t.replays.Call(r.operation, r.sent)
-	if body, ok := replay.Send(ctx, t.pool.Choose(t.replays.HTTPClient()), response.MaxOf(r.operation)); ok {
+	first := t.replays.Call(r.operation, r.sent)
+	if body, ok := first.Send(ctx, t.pool.Choose(t.replays.HTTPClient()), response.MaxOf(r.operation)); ok {
 		if r.decoded = r.items.readResponse(r.kept, body.Bytes(), out); r.decoded {
-			replay.Accept(body)
+			first.Accept(body)
 			r.replayed, r.attempts.watching = true, true
 			return nil
 		}
-		replay.Return(body)
+		first.Return(body)
 	}
+	replay := new(first) // what succeeds at once is not allocated
 	resumed, end := replay.Resume(ctx)
 	err := call(resumed, in, t.callOptions(r, replay))
 	end(err)

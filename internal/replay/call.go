@@ -3,12 +3,14 @@ package replay
 import (
 	"context"
 	"net/http"
-	"sync"
+	"net/url"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go/middleware"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/auth"
+	smithyendpoints "github.com/aws/smithy-go/endpoints"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/singletable/singletable/internal/response"
@@ -27,32 +29,32 @@ type Call struct {
 	credsErr error
 	asked    bool
 	id       string // of the call
-	// sent means that the first attempt was sent by a template, and received is what came of
-	// it. handed means that the SDK's client has made its first attempt, or was given that.
+	// sent means that the first attempt was sent by a template, to that URL, and received is what
+	// came of it. handed means that the SDK's client has made its first attempt, or was given that.
 	sent, handed bool
+	to           *url.URL
 	received     receipt
 	resumed      *resumed
 	next         aws.HTTPClient
 }
 
-// receipt is what came of a request, and when.
+// receipt is what came of a request.
 type receipt struct {
-	response  *http.Response
-	err       error
-	begun, at time.Time
+	response *http.Response
+	err      error
 }
 
 func (c *Client) do(client aws.HTTPClient, r *http.Request) receipt {
 	begun := time.Now()
 	received, err := client.Do(r)
-	got := receipt{received, err, begun, time.Now()}
-	c.observe(got)
+	got := receipt{received, err}
+	c.observe(got, begun, time.Now())
 	return got
 }
 
 // Call begins a call of an operation, whose request has that body.
-func (c *Client) Call(operation string, body []byte) *Call {
-	return &Call{client: c, operation: operation, body: body}
+func (c *Client) Call(operation string, body []byte) Call {
+	return Call{client: c, operation: operation, body: body}
 }
 
 // HTTPClient returns that of the SDK's client.
@@ -71,7 +73,7 @@ func (c *Call) Send(ctx context.Context, client aws.HTTPClient, most int64) (bod
 	if r == nil {
 		return body, false
 	}
-	c.sent = true
+	c.sent, c.to = true, &t.url
 	c.received = c.client.do(client, r)
 	if got := c.received; got.err != nil || got.response == nil || got.response.StatusCode != http.StatusOK {
 		return body, false
@@ -125,20 +127,9 @@ func (c *Call) Options(o *dynamodb.Options) {
 		o.Retryer = &retryer{v2, c}
 	}
 	if c.sent {
-		o.APIOptions = append(o.APIOptions, c.keepID)
+		o.EndpointResolverV2 = &endpoints{o.EndpointResolverV2, c}
+		o.AuthSchemes = []smithyhttp.AuthScheme{&scheme{o.AuthSchemes[0], c}}
 	}
-}
-
-// keepID lets all attempts of the call have one id.
-func (c *Call) keepID(stack *middleware.Stack) error {
-	return stack.Build.Add(middleware.BuildMiddlewareFunc("singletable:InvocationID", func(
-		ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler,
-	) (middleware.BuildOutput, middleware.Metadata, error) {
-		if r, ok := in.Request.(*smithyhttp.Request); ok {
-			r.Header.Set(headerID, c.id)
-		}
-		return next.HandleBuild(ctx, in)
-	}), middleware.After)
 }
 
 // Do is what the SDK's client sends its attempts by. The first one was sent already, or a
@@ -180,6 +171,42 @@ func (c *credentials) ProviderSources() []aws.CredentialSource {
 	return nil
 }
 
+// endpoints are the client's, and for an attempt that was sent, the one of that attempt. It saves
+// evaluating the rules.
+type endpoints struct {
+	dynamodb.EndpointResolverV2
+	call *Call
+}
+
+// ResolveEndpoint is called by the SDK for each attempt.
+func (e *endpoints) ResolveEndpoint(ctx context.Context, p dynamodb.EndpointParameters) (smithyendpoints.Endpoint, error) {
+	//mutants:guard attempts after the first one have the endpoint of their credentials | TestHandedOverAttempts ./table | e.call.Lost() => true
+	if e.call.Lost() {
+		return smithyendpoints.Endpoint{URI: *e.call.to}, nil
+	}
+	return e.EndpointResolverV2.ResolveEndpoint(ctx, p)
+}
+
+// scheme is how the client signs, for a call whose first attempt was sent. What the client makes
+// of that attempt is not sent again, and not signed. Later attempts get the call's id.
+type scheme struct {
+	smithyhttp.AuthScheme
+	call *Call
+}
+
+// Signer returns the scheme itself.
+func (s *scheme) Signer() smithyhttp.Signer { return s }
+
+// SignRequest is called by the SDK for each attempt, before [Call.Do].
+func (s *scheme) SignRequest(ctx context.Context, r *smithyhttp.Request, identity auth.Identity, properties smithy.Properties) error {
+	//mutants:guard attempts after the first one are signed | TestHandedOverAttempts ./table | s.call.Lost() => true
+	if s.call.Lost() {
+		return nil
+	}
+	r.Header.Set(headerID, s.call.id)
+	return s.AuthScheme.Signer().SignRequest(ctx, r, identity, properties)
+}
+
 // retryer is the client's, and gives the token of the first attempt only once.
 type retryer struct {
 	aws.RetryerV2
@@ -216,21 +243,20 @@ func (c *Call) Resume(ctx context.Context) (resumed context.Context, end func(er
 type resumed struct {
 	context.Context
 	done    chan struct{}
-	end     func()
 	release func() bool
 }
 
 func newResumed(ctx context.Context) *resumed {
-	done := make(chan struct{})
-	return &resumed{Context: ctx, done: done, end: sync.OnceFunc(func() { close(done) })}
+	return &resumed{Context: ctx, done: make(chan struct{})}
 }
 
+// start is called once.
 func (r *resumed) start() {
 	if r.Context.Err() != nil {
-		r.end()
+		close(r.done)
 		return
 	}
-	r.release = context.AfterFunc(r.Context, r.end)
+	r.release = context.AfterFunc(r.Context, func() { close(r.done) })
 }
 
 func (r *resumed) stop() {

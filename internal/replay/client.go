@@ -93,25 +93,24 @@ func empty(v reflect.Value) bool {
 	}
 }
 
-// observe takes the time of a response for the clock of DynamoDB, as the SDK does. Code:
-// aws-sdk-go-v2, aws/middleware/middleware.go.
-func (c *Client) observe(r receipt) {
+// observe takes the time of a response, which has come at that time, for the clock of DynamoDB, as the
+// SDK does. Code: aws-sdk-go-v2, aws/middleware/middleware.go.
+func (c *Client) observe(r receipt, begun, at time.Time) {
 	const longest = 15 * time.Minute
 	if r.err != nil || r.response == nil || c.options.DisableClockSkewCorrection {
 		return
 	}
 	server, err := smithyhttp.ParseTime(r.response.Header.Get("Date"))
-	if err != nil || r.response.Header.Get("Age") != "" || r.at.Sub(r.begun) > longest {
+	if err != nil || r.response.Header.Get("Age") != "" || at.Sub(begun) > longest {
 		return
 	}
-	c.skew.Store(int64(server.Sub(r.at)))
+	c.skew.Store(int64(server.Sub(at)))
 }
 
 // Again reports whether DynamoDB has refused the form of a request that was sent by a
 // template: the fault can be the template's.
 func (c *Call) Again(err error) bool {
-	code := refusal(err)
-	return c.sent && slices.Contains(formal[:], code)
+	return c.sent && slices.Contains(formal[:], refusal(err))
 }
 
 // Judge is given what came of the same request when the SDK's client has sent it by itself. After
@@ -134,9 +133,12 @@ var formal = [...]string{
 
 // refusal returns the code of DynamoDB's own refusal, with its request id. It is "" for all other errors.
 func refusal(err error) string {
-	var api smithy.APIError
-	var received *awshttp.ResponseError
-	if !errors.As(err, &api) || !errors.As(err, &received) || received.ServiceRequestID() == "" {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return ""
+	}
+	received, ok := errors.AsType[*awshttp.ResponseError](err)
+	if !ok || received.ServiceRequestID() == "" {
 		return ""
 	}
 	if status := received.HTTPStatusCode(); status >= 500 || status == response.StatusRequestTimeout {

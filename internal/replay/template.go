@@ -164,7 +164,13 @@ func (c *Client) first() string {
 
 // request returns a request that is not signed yet.
 func (t *template) request(ctx context.Context, body []byte, id, attempt string) (*http.Request, error) {
-	header := make(http.Header, len(t.header)+len(varying))
+	// The id and the number of the attempt, and what the signer adds: the time, the
+	// signature and the token.
+	size := len(t.header) + 4
+	if t.token {
+		size++
+	}
+	header := make(http.Header, size)
 	values := make([]string, 0, len(t.header)+2)
 	set := func(name string, value string) {
 		values = append(values, value)
@@ -202,7 +208,9 @@ func (built) HandleBuild(context.Context, middleware.BuildInput) (out middleware
 // sign signs a request by the client's own signer.
 func (c *Client) sign(ctx context.Context, t *template, r *http.Request, body []byte, creds *aws.Credentials, at time.Time) error {
 	sum := sha256.Sum256(body)
-	return c.options.HTTPSignerV4.SignHTTP(ctx, *creds, r, hex.EncodeToString(sum[:]), t.service, t.region, at)
+	var text [2 * len(sum)]byte
+	hex.Encode(text[:], sum[:])
+	return c.options.HTTPSignerV4.SignHTTP(ctx, *creds, r, string(text[:]), t.service, t.region, at)
 }
 
 // newID returns an id of a call.

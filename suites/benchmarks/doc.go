@@ -44,6 +44,9 @@
 // old and new images of a kilobyte each, next to aws-lambda-go with attributevalue.
 // StreamReader has a Reader read 1,000 changes from the engine. Neither is in the table.
 //
+// Refused has DynamoDB refuse the creation of an item that exists, so that the SDK's client
+// is handed what a replay has received, next to the client alone.
+//
 // Run them with make bench, which writes the table in docs/performance.md. It
 // runs all of them several times over. With -count, every repetition of one
 // library would run before those of the next, and passing noise would look like

@@ -36,10 +36,10 @@ func (j job) check(tb testing.TB, p place, lib library) {
 func jobs() []job {
 	return []job{
 		getJob(), queryJob(), createJob(),
-		updateJob("Update", 0.99, "UpdateItem", library.update, single),
-		updateJob("UpdateBoth", 1.02, "TransactWriteItems", library.updateBoth, both),
-		transactJob("CreateOps", 0.56, 100, library.createAll),
-		transactJob("TransactPut", 0.87, 3, library.transactPut),
+		updateJob("Update", 0.38, "UpdateItem", library.update, single),
+		updateJob("UpdateBoth", 0.42, "TransactWriteItems", library.updateBoth, both),
+		transactJob("CreateOps", 0.46, 100, library.createAll),
+		transactJob("TransactPut", 0.41, 3, library.transactPut),
 		payJob(),
 	}
 }
@@ -51,7 +51,7 @@ func getJob() job {
 		return lib.get(ctx, want.UserID, want.CreatedAt, want.ID)
 	}
 	return job{
-		name: "Get", ofSDK: 0.94,
+		name: "Get", ofSDK: 0.31,
 		do: func(ctx context.Context, lib library) error {
 			_, err := get(ctx, lib)
 			return err
@@ -68,7 +68,7 @@ func getJob() job {
 // queryJob reads a page of pageSize records.
 func queryJob() job {
 	return job{
-		name: "Query", ofSDK: 0.37,
+		name: "Query", ofSDK: 0.31,
 		do: func(ctx context.Context, lib library) error {
 			_, _, err := lib.page(ctx, user)
 			return err
@@ -87,7 +87,7 @@ func queryJob() job {
 func createJob() job {
 	r, n := unkeyed(0), 0
 	return job{
-		name: "Create", ofSDK: 0.92, operation: "TransactWriteItems",
+		name: "Create", ofSDK: 0.35, operation: "TransactWriteItems",
 		do: func(ctx context.Context, lib library) error {
 			n++
 			r.ID = "new-" + strconv.Itoa(n)
@@ -151,7 +151,7 @@ func payJob() job {
 	from, r, n := recordAt(1), unkeyed(0), 0
 	r.Amount = 0 // so that it can be taken without end
 	return job{
-		name: "Transact", ofSDK: 0.99, operation: "TransactWriteItems",
+		name: "Transact", ofSDK: 0.52, operation: "TransactWriteItems",
 		do: func(ctx context.Context, lib library) error {
 			n++
 			r.ID = "paid-" + strconv.Itoa(n)
