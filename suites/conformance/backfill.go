@@ -288,7 +288,7 @@ func backfillBudget(t *testing.T, h Harness) {
 	var x outside
 	client := h.prompt(t, promptRetries, x.install(t))
 	opts := options()
-	tbl := expect.Value(table.New(client, plain.Schema(), opts))(t)
+	tbl := h.open(t, client, plain.Schema(), opts)
 	r := newRepo(t, tbl, e)
 	for _, tt := range []struct {
 		reads, writes float64

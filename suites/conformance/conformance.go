@@ -8,12 +8,17 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/suites/internal/warm"
 )
 
 // Harness is an engine to run the suite on.
 type Harness struct {
 	// Client returns a new client of the engine.
 	Client func(tb testing.TB, optFns ...func(*dynamodb.Options)) *dynamodb.Client
+	// Tables makes the tables whose requests are replayed from the first one on; nil for tables
+	// that replay what they send themselves often enough.
+	Tables *warm.Tables
 	// TablePrefix begins the name of every table of the suite; empty by default.
 	TablePrefix string
 	// Capabilities say where the engine is less than the service.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/suites/conformance"
+	"github.com/singletable/singletable/suites/internal/warm"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -38,8 +39,13 @@ func capabilities(t *testing.T) conformance.Capabilities {
 	return engines[region]
 }
 
+// warmed are the tables of the engines.
+var warmed warm.Tables
+
+func TestMain(m *testing.M) { warm.Main(m, &warmed) }
+
 func TestDefaultEngine(t *testing.T) {
-	h := conformance.Harness{Client: tabletest.Client, Capabilities: capabilities(t), Records: *records}
+	h := conformance.Harness{Client: tabletest.Client, Tables: &warmed, Capabilities: capabilities(t), Records: *records}
 	conformance.Run(t, h)
 }
 

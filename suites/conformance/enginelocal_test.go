@@ -32,6 +32,7 @@ func TestDynamoDBLocal(t *testing.T) {
 				}),
 			}, optFns...)
 		},
+		Tables:       &warmed,
 		Capabilities: engines["ddblocal"],
 	})
 }

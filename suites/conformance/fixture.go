@@ -74,7 +74,20 @@ func (h Harness) newTable(t *testing.T, spec schema.Table) *table.Table {
 // newTableWith returns a new table that the client reaches.
 func (h Harness) newTableWith(t *testing.T, client *dynamodb.Client, spec schema.Table, opts *table.Options) *table.Table {
 	t.Helper()
-	return tabletest.NewWith(named{t, h.TablePrefix + t.Name()}, client, spec, opts)
+	tbl := tabletest.NewWith(named{t, h.TablePrefix + t.Name()}, client, spec, opts)
+	if h.Tables == nil {
+		return tbl
+	}
+	return h.open(t, client, tbl.Schema(), opts)
+}
+
+// open returns a table that is there.
+func (h Harness) open(t *testing.T, client *dynamodb.Client, spec schema.Table, opts *table.Options) *table.Table {
+	t.Helper()
+	if h.Tables == nil {
+		return expect.Value(table.New(client, spec, opts))(t)
+	}
+	return expect.Value(h.Tables.New(client, spec, opts))(t)
 }
 
 // named is a test under another name, which tables are called after.

@@ -132,7 +132,7 @@ func indexUnderWrites(t *testing.T, h Harness) {
 	client := h.Client(t)
 	live := h.live(t, client)
 	spec := nextRelease(live)
-	tbl := expect.Value(table.New(client, spec, options()))(t)
+	tbl := h.open(t, client, spec, options())
 	item := func(writer, n int) table.Op {
 		// The key of the first item of all is like that of the last one.
 		key := keys.Key{PK: keys.User.PK(fmt.Sprint(writer)), SK: keys.Tx.SK(keys.Str(fmt.Sprint(n)))}

@@ -76,7 +76,7 @@ func verifyMissing(t *testing.T, h Harness) {
 	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok {
 		t.Errorf("the SDK's error is not reachable from %v", err)
 	}
-	tbl := expect.Value(table.New(h.Client(t), spec, nil))(t)
+	tbl := h.open(t, h.Client(t), spec, nil)
 	_, err = table.Get[note](t.Context(), tbl, user)
 	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok || errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Get: %v; a missing table is not a missing item", err)

@@ -61,7 +61,7 @@ func sparseWalks(t *testing.T, h Harness) {
 	opts := options()
 	tbl, _ := h.withFaults(t, appCore(), opts)
 	opts.Now = func() time.Time { return now.Add(time.Hour) }
-	later := expect.Value(table.New(h.Client(t), tbl.Schema(), opts))(t)
+	later := h.open(t, h.Client(t), tbl.Schema(), opts)
 	for _, megabytes := range []int{1, 3, 20} {
 		s := sparse{tbl, later, megabytes}
 		s.seed(t)

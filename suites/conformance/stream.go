@@ -15,7 +15,6 @@ import (
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
-	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -66,7 +65,7 @@ func streamIdle(t *testing.T, h Harness) {
 	synctest.Test(t, func(t *testing.T) {
 		begun, opts := time.Now(), options()
 		opts.Now = func() time.Time { return now.Add(time.Since(begun)) }
-		tbl := expect.Value(table.New(client, plain.Schema(), opts))(t)
+		tbl := h.open(t, client, plain.Schema(), opts)
 		router := expect.Value(stream.New(tbl, nil, stream.IgnoreOther(),
 			stream.On(newRepo(t, tbl, couponEntity), func(context.Context, stream.Change[coupon]) error { return nil })))(t)
 		ctx, stop := context.WithCancel(t.Context())

@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/suites/internal/warm"
 	"github.com/singletable/singletable/table"
 )
 
@@ -110,6 +111,11 @@ func returns(class table.Class, is ...error) want { return want{is: is, class: c
 // sends expects that the request is made, with this in it.
 func sends(text string) want { return want{sends: text} }
 
+// warmed are the tables of all probes.
+var warmed warm.Tables
+
+func TestMain(m *testing.M) { warm.Main(m, &warmed) }
+
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
@@ -138,7 +144,7 @@ func (p probe) run(t *testing.T, s schema.Table) {
 		s = payments
 	}
 	service := &service{response: p.aws}
-	db, err := table.New(service.client(), s, &table.Options{MaxAttempts: 1})
+	db, err := warmed.New(service.client(), s, &table.Options{MaxAttempts: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

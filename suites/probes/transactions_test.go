@@ -140,7 +140,7 @@ func TestRefusalsOfTransactions(t *testing.T) {
 			continue
 		}
 		service := &service{response: p.aws}
-		db, err := table.New(service.client(), payments, nil)
+		db, err := warmed.New(service.client(), payments, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestStoredInReasons(t *testing.T) {
 		{call: do(table.Create(key, nil)), aws: storedIn(item)},
 	} {
 		service := &service{response: p.aws}
-		db, err := table.New(service.client(), payments, nil)
+		db, err := warmed.New(service.client(), payments, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestStoredInReasons(t *testing.T) {
 func TestBatchesFitIntoRequests(t *testing.T) {
 	t.Parallel()
 	service := &service{response: accepts}
-	db, err := table.New(service.client(), payments, nil)
+	db, err := warmed.New(service.client(), payments, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

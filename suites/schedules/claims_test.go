@@ -154,7 +154,7 @@ func TestOrphanedClaim(t *testing.T) {
 		if err := setUpClaims(ctx, r, actors, orphaned); err != nil {
 			return err
 		}
-		tbl, err := table.New(r.Client, r.Schema, nil)
+		tbl, err := openTable(r.Client, r, table.Options{})
 		if err != nil {
 			return err
 		}

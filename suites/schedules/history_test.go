@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/suites/internal/warm"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -24,6 +25,11 @@ import (
 var limit = flag.Int("limit", 6, "how many schedules to run in order, and how many drawn at random, of each protocol and number of faults")
 
 var faults = flag.Int("faults", 2, "how many faults a schedule has at most")
+
+// warmed are the tables of operations: their faults meet requests that are replayed.
+var warmed = warm.Tables{Known: true}
+
+func TestMain(m *testing.M) { warm.Main(m, &warmed) }
 
 var spec = schema.Table{Name: "Schedules", TTLAttribute: "expiresAt"}
 
@@ -256,9 +262,19 @@ func explore(t *testing.T, c tabletest.Case) {
 	tabletest.Explore(t, c)
 }
 
+// openTable returns the table of a run for an operation. For Setup and the invariant, whose requests
+// meet no faults, the SDK's client makes every call.
+func openTable(client *dynamodb.Client, r *tabletest.Run, options table.Options) (*table.Table, error) {
+	if client == r.Client {
+		options.DisableReplay = true
+		return table.New(client, r.Schema, &options)
+	}
+	return warmed.New(client, r.Schema, &options)
+}
+
 // open returns the repository of an entity on the table of a run.
 func open[T any](client *dynamodb.Client, r *tabletest.Run, e repo.Entity[T]) (*repo.Repo[T], error) {
-	tbl, err := table.New(client, r.Schema, nil)
+	tbl, err := openTable(client, r, table.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +287,7 @@ func semantic(err error) bool {
 }
 
 func (h *history) open(client *dynamodb.Client, r *tabletest.Run) (*actor, error) {
-	tbl, err := table.New(client, r.Schema, &h.options)
+	tbl, err := openTable(client, r, h.options)
 	if err != nil {
 		return nil, err
 	}

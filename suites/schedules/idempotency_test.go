@@ -53,7 +53,7 @@ type requestResult struct {
 
 // send sends the request of an operation.
 func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletest.Run, name, payload string) requestResult {
-	tbl, err := table.New(client, r.Schema, &c.options)
+	tbl, err := openTable(client, r, c.options)
 	if err != nil {
 		return requestResult{err: err}
 	}
@@ -85,7 +85,7 @@ func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletes
 }
 
 func (c requests) setup(ctx context.Context, r *tabletest.Run) error {
-	tbl, err := table.New(r.Client, r.Schema, nil)
+	tbl, err := openTable(r.Client, r, table.Options{})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c requests) setup(ctx context.Context, r *tabletest.Run) error {
 
 // borrow takes a piece of stock and gives it back.
 func (c requests) borrow(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
-	tbl, err := table.New(client, r.Schema, &c.options)
+	tbl, err := openTable(client, r, c.options)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type counting struct {
 func totalKey(id string) keys.Key { return counterKey(id + "total") }
 
 func (c counting) setup(ctx context.Context, r *tabletest.Run) error {
-	tbl, err := table.New(r.Client, r.Schema, nil)
+	tbl, err := openTable(r.Client, r, table.Options{})
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c counting) setup(ctx context.Context, r *tabletest.Run) error {
 	var numbers [2]int
 	for i := range numbers {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			tbl, err := table.New(client, r.Schema, &c.options)
+			tbl, err := openTable(client, r, c.options)
 			if err != nil {
 				return err
 			}
