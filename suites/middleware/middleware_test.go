@@ -172,6 +172,47 @@ func first(all []note) note {
 	return all[0]
 }
 
+// TestClientMakesAllCalls shows that tracers are told of each request since none is replayed,
+// and that the client without them would have replayed it.
+func TestClientMakesAllCalls(t *testing.T) {
+	t.Parallel()
+	spec := tabletest.New(t, schema.Table{}, nil).Schema()
+	told := &traced{spans: tracetest.NewSpanRecorder()}
+	for name, tt := range map[string]struct {
+		install  func(*[]func(*middleware.Stack) error)
+		replayed bool
+	}{
+		"none":       {func(*[]func(*middleware.Stack) error) {}, true},
+		"otelaws":    {told.openTelemetry, false},
+		"X-Ray":      {awsv2.AWSV2Instrumentor, false},
+		"an unknown": {unknown, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, err := xray.ContextWithConfig(t.Context(), xray.Config{Emitter: nowhere{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, segment := xray.BeginSegment(ctx, "test")
+			defer segment.Close(nil)
+			var events []table.Event
+			client := tabletest.Client(t, func(o *dynamodb.Options) { tt.install(&o.APIOptions) })
+			tbl, err := table.New(client, spec, &table.Options{Observe: func(_ context.Context, e table.Event) { events = append(events, e) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 5 { // a table learns from the first two
+				if err := tbl.Do(ctx, table.Put(keys.Key{PK: "USER#1", SK: "NOTE#1"}, note{name})); err != nil {
+					t.Fatal(err)
+				}
+				if want := tt.replayed && i >= 2; events[i].Replayed != want {
+					t.Errorf("request %d: Replayed is %v, want %v", i+1, events[i].Replayed, want)
+				}
+			}
+		})
+	}
+}
+
 // TestWhatIsKnown shows that the packages add nothing but the names that the table
 // knows, so that the test above is not about something else that they do.
 func TestWhatIsKnown(t *testing.T) {
