@@ -185,10 +185,15 @@ func (c *httpClient) Do(r *http.Request) (*http.Response, error) {
 		}, nil
 	}
 	if attempt, _, _ := strings.Cut(r.Header.Get("Amz-Sdk-Request"), ";"); attempt == "attempt=1" {
-		_, bySDK := middleware.GetLogger(r.Context()).(mark)
-		c.tables.count(c.name, operation, !bySDK)
+		c.tables.count(c.name, operation, Replayed(r))
 	}
 	return c.next.Do(r)
+}
+
+// Replayed reports whether a request of a table by [Tables.New] was sent without the SDK's client.
+func Replayed(r *http.Request) bool {
+	_, bySDK := middleware.GetLogger(r.Context()).(mark)
+	return !bySDK
 }
 
 func (s *Tables) count(name, operation string, replayed bool) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/singletable/singletable/suites/internal/warm"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -33,8 +34,8 @@ type Script struct {
 // Sent counts the requests of an operation.
 type Sent struct {
 	// Requests is how many there were, Again how many of them the SDK has sent
-	// a second or third time.
-	Requests, Again int
+	// a second or third time, and Replayed how many were sent without its client.
+	Requests, Again, Replayed int
 }
 
 // Begin sets what happens to the coming requests. It returns the context of the
@@ -76,12 +77,13 @@ type request struct {
 	token     string
 	items     int // of a transaction
 	again     bool
+	replayed  bool
 }
 
 func read(r *http.Request) request {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	attempt := r.Header.Get("Amz-Sdk-Request")
-	q := request{operation: operation, again: attempt != "" && !strings.HasPrefix(attempt, "attempt=1;")}
+	q := request{operation: operation, again: attempt != "" && !strings.HasPrefix(attempt, "attempt=1;"), replayed: warm.Replayed(r)}
 	if !strings.HasPrefix(operation, "Transact") || r.GetBody == nil {
 		return q
 	}
@@ -108,6 +110,9 @@ func (s *Script) take(q request) (Fault, context.CancelFunc) {
 	s.sent.Requests++
 	if q.again {
 		s.sent.Again++
+	}
+	if q.replayed {
+		s.sent.Replayed++
 	}
 	if len(s.line) == 0 {
 		return Pass, s.end

@@ -22,6 +22,7 @@ type Report struct {
 	promises map[Promise]*tally
 	requests int
 	retries  int
+	replayed int
 	mended   int
 	failures []string
 	notes    []string
@@ -70,13 +71,14 @@ func (r *Report) Fault(kind string) {
 	r.faults[kind]++
 }
 
-// Requests counts requests, those among them that the SDK sent again, and
-// faults from which the library recovered.
-func (r *Report) Requests(sent, again, mended int) {
+// Requests counts requests, those among them that the SDK sent again, those that were sent
+// without its client, and faults from which the library recovered.
+func (r *Report) Requests(sent, again, replayed, mended int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests += sent
 	r.retries += again
+	r.replayed += replayed
 	r.mended += mended
 }
 
@@ -121,13 +123,17 @@ func (r *Report) Broken(p Promise) int {
 }
 
 // Verdict returns what is wrong with the run: promises that were broken, and
-// promises and faults that were to be tried and were not.
+// promises and faults that were to be tried and were not. Requests are to be tried both ways:
+// replayed, and made by the SDK's client.
 func (r *Report) Verdict(promises []Promise, faults []string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
 	for _, f := range r.failures {
 		errs = append(errs, errors.New(f))
+	}
+	if r.requests > 0 && (r.replayed == 0 || r.replayed == r.requests) {
+		errs = append(errs, fmt.Errorf("only one way was tried: %d of %d requests were replayed", r.replayed, r.requests))
 	}
 	return errors.Join(append(errs, r.missing(promises, faults)...)...)
 }
@@ -176,6 +182,7 @@ func (r *Report) Print(w io.Writer) error {
 	line("", "", "", "times", "REQUEST")
 	line("", "", "", r.requests, "sent")
 	line("", "", "", r.retries, "of these, sent again by the SDK")
+	line("", "", "", r.replayed, "of these, replayed")
 	line("", "", "", r.mended, "faults made good by the library itself")
 	line("", "", "", "", "")
 	line("", "", "", "times", "FAULT")

@@ -25,6 +25,11 @@ func TestVerdict(t *testing.T) {
 		}, ""},
 		"never tried":    {func(r *report.Report) { r.Fault("reset") }, "never tried: " + string(report.Stored)},
 		"never injected": {func(r *report.Report) { r.Check(report.Stored, "here", nil) }, "never injected: reset"},
+		"never replayed": {func(r *report.Report) {
+			r.Fault("reset")
+			r.Check(report.Stored, "here", nil)
+			r.Requests(3, 1, 0, 0)
+		}, "only one way was tried: 0 of 3 requests were replayed"},
 		"broken": {func(r *report.Report) {
 			r.Fault("reset")
 			r.Check(report.Stored, "here", nil)
@@ -69,7 +74,7 @@ func TestPrint(t *testing.T) {
 	for _, err := range []error{nil, nil, table.ErrExists, table.ErrOutcomeUnknown, table.ErrThrottled} {
 		r.Op("Do", err)
 	}
-	r.Requests(9, 3, 1)
+	r.Requests(9, 3, 4, 1)
 	r.Fault("reset")
 	r.Check(report.Stored, "here", nil)
 	r.Check(report.Stored, "here", errors.New("gone"))
@@ -79,6 +84,7 @@ func TestPrint(t *testing.T) {
 	for _, want := range []string{
 		"       2        1        1        1  Do\n",
 		"                                 9  sent\n",
+		"                                 4  of these, replayed\n",
 		"                                 1  reset\n",
 		"                2        1        1  " + string(report.Stored) + "\n",
 		"                0        0        0  " + string(report.Walk) + "\n",

@@ -15,7 +15,7 @@ func (w *world) collectionPhase(ctx context.Context, b budget) error {
 		return w.report.Complete([]report.Promise{report.Sparse, report.Slow, report.Growth, report.Copies, report.Ties}, nil)
 	}
 	archive := newArchive(w.Seed)
-	writer, err := w.newSession(&clock{}, false)
+	writer, err := w.newSession(&clock{}, false, false)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (w *world) consumerPhase(ctx context.Context, b budget) error {
 // inspect waits until the consumer has handled what was written, and checks what it has
 // made of it.
 func (c *consumer) inspect(ctx context.Context, rounds []*round) error {
-	session, err := c.newSession(&clock{}, false)
+	session, err := c.newSession(&clock{}, false, false)
 	if err != nil {
 		return err
 	}

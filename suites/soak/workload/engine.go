@@ -82,7 +82,7 @@ func (w *worker) untilDown(ctx context.Context, life int) error {
 // recover settles the write during which the engine was killed, and compares
 // everything that the worker has ever been told with what the engine has kept.
 func (w *worker) recover(ctx context.Context) error {
-	if err := w.renew(true); err != nil {
+	if err := w.renew(0); err != nil {
 		return err
 	}
 	if p := w.pending; p != nil {

@@ -23,7 +23,7 @@ type finding struct {
 
 // look looks at a round that everybody has left.
 func (s *round) look(ctx context.Context) ([]finding, error) {
-	session, err := s.newSession(&clock{}, false)
+	session, err := s.newSession(&clock{}, false, false)
 	if err != nil {
 		return nil, err
 	}

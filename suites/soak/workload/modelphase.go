@@ -62,7 +62,7 @@ func (w *worker) operations(ctx context.Context, from int, b budget, open func()
 	var do func(context.Context) error
 	for op := from; b.left(op) && ctx.Err() == nil; op++ {
 		if op%perSession == 0 {
-			err := w.renew(op/perSession%2 == 0)
+			err := w.renew(op / perSession)
 			if err == nil {
 				w.op = op
 				do, err = open()
@@ -82,9 +82,10 @@ func (w *worker) operations(ctx context.Context, from int, b budget, open func()
 	return nil
 }
 
-// renew gives a worker a new client.
-func (w *worker) renew(watched bool) (err error) {
-	w.session, err = w.newSession(w.clock, watched)
+// renew gives a worker its n-th client. Half of them have an observer, and half of them, at any
+// time, replay requests from the first one on. For the others the SDK's client makes every call.
+func (w *worker) renew(n int) (err error) {
+	w.session, err = w.newSession(w.clock, n%2 == 0, (n/2+w.id)%2 == 0)
 	return err
 }
 

@@ -126,7 +126,7 @@ func (s *round) newClient(n, id int) (*client, error) {
 	// Operations are numbered over all rounds.
 	a := &client{worker: s.newWorker(id), round: s, first: n * perRound}
 	a.lot = 1 << 63
-	if err := a.renew(id%2 == 0); err != nil {
+	if err := a.renew(id); err != nil {
 		return nil, err
 	}
 	t := a.table.Consistent()

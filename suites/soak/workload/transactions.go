@@ -105,7 +105,7 @@ type transactor struct {
 
 func newTransactor(w *worker, history string, h *checker.Transactions) (*transactor, error) {
 	w.lot = 1 << 60
-	if err := w.renew(w.id%2 == 0); err != nil {
+	if err := w.renew(w.id); err != nil {
 		return nil, err
 	}
 	t := &transactor{worker: w, history: h}

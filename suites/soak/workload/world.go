@@ -23,6 +23,7 @@ import (
 	"github.com/singletable/singletable/hedge"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/suites/internal/warm"
 	"github.com/singletable/singletable/suites/soak/nemesis"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
@@ -86,6 +87,8 @@ type world struct {
 	down atomic.Bool
 	http *http.Transport
 	open atomic.Int64 // connections
+	// tables are those of the sessions.
+	tables warm.Tables
 }
 
 // newWorld returns a world of a table that need not exist yet.
@@ -178,8 +181,9 @@ type session struct {
 	hedges   *hedge.Client
 }
 
-// newSession returns a session, with an observer and hedges or without.
-func (w *world) newSession(c *clock, watched bool) (*session, error) {
+// newSession returns a session, with an observer and hedges or without, whose requests are
+// replayed or not.
+func (w *world) newSession(c *clock, watched, replayed bool) (*session, error) {
 	s := &session{world: w, clock: c, raw: w.dynamoDB(), watched: watched}
 	s.script = &nemesis.Script{Count: func(k nemesis.Fault) { w.report.Fault(string(k)) }}
 	var faults tabletest.Faults
@@ -205,7 +209,8 @@ func (w *world) newSession(c *clock, watched bool) (*session, error) {
 	if watched {
 		options.Observe = s.observe
 	}
-	s.table, err = table.New(client, w.schema, &options)
+	options.DisableReplay = !replayed
+	s.table, err = w.tables.New(client, w.schema, &options)
 	return s, err
 }
 
@@ -225,7 +230,7 @@ func (s *session) try(ctx context.Context, name string, script []nemesis.Fault, 
 	if err == nil {
 		mended = nemesis.Own(met)
 	}
-	s.report.Requests(sent.Requests, sent.Again, mended)
+	s.report.Requests(sent.Requests, sent.Again, sent.Replayed, mended)
 	if err != nil && len(met) > 0 {
 		s.report.Check(report.Bounded, fmt.Sprintf("seed %d", s.Seed), bounded(name, met, int(hedges)))
 	}
