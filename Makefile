@@ -8,7 +8,7 @@ MODULES  = $(shell go list -m -f '{{.Dir}}')
 PACKAGES := github.com/singletable/singletable/...
 RACE     ?= $(PACKAGES)
 # The suites whose tests run within a minute each.
-SUITES   := $(addprefix ./suites/,awsconformance/... conformance/... probes schedules soak/checker soak/nemesis soak/report)
+SUITES   := $(addprefix ./suites/,awsconformance/... client conformance/... internal/... middleware probes schedules soak/checker soak/nemesis soak/report)
 FUZZTIME ?= 10s
 SOAKTIME ?= 5m
 
@@ -81,6 +81,14 @@ fuzz: ## Run every fuzz target of FUZZ (all modules) for FUZZTIME (10s) each
 .PHONY: conformance
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
 	go test -count=1 -tags dynamodblocal ./suites/conformance/... ./suites/awsconformance/...
+
+.PHONY: sdk
+sdk: ## Run the suites whose requests are replayed with the SDK's client making every call (minutes; needs java)
+	go test -count=1 -tags dynamodblocal ./suites/conformance ./suites/probes ./suites/schedules -replay=false
+
+.PHONY: newest
+newest: ## Run what depends on the inside of the AWS SDK with its newest release
+	.ci/newest
 
 .PHONY: local
 local: ## Run the tests of LOCAL (./...) twice on one DynamoDB Local (needs java; half an hour)
@@ -155,6 +163,8 @@ nightly: ## Run what the gate leaves out for time, or has a sample of (hours)
 	$(MAKE) race RACE="./examples/... ./cmd/singletable/... ./suites/conformance" SQLITE=1
 	$(MAKE) copies
 	$(MAKE) fuzz FUZZTIME=10s
+	$(MAKE) newest
+	$(MAKE) sdk
 	$(MAKE) local
 	$(MAKE) plans
 	$(MAKE) releases

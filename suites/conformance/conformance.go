@@ -1,6 +1,9 @@
 // Package conformance holds the behaviour that the library promises, as tests
 // that run on any DynamoDB engine. An engine that differs from the service says
 // so in its [Capabilities]; the tests adapt and are never skipped.
+//
+// The requests are replayed from the first one on. With the flag -replay=false, the SDK's client
+// makes every call.
 package conformance
 
 import (

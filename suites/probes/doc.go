@@ -11,5 +11,6 @@
 //   - What it refuses for what is stored returns the error that the documentation names.
 //   - What it accepts is sent, and means the same.
 //
-// The probes need no engine: the responses are AWS's.
+// The probes need no engine: the responses are AWS's. All requests are replayed; with the flag
+// -replay=false, the SDK's client makes every call.
 package probes

@@ -36,16 +36,25 @@ import (
 type Tables struct {
 	// DisableReplay has the SDK's client make every call, as that of [table.Options] does.
 	DisableReplay bool
-	// Known has a table replay those operations only that one of the same name has sent before.
-	// It is for suites with thousands of tables: an operation takes two calls of the SDK's client
-	// for each.
+	// Known has a table replay those operations only that one of the same name has sent before,
+	// after the first few of that name. It is for suites with thousands of tables: an operation
+	// takes two calls of the SDK's client for each.
 	Known bool
 
 	mu     sync.Mutex
 	counts map[string]*count
-	// sent are operations by the names of tables.
-	sent map[[2]string]bool
+	// names are those of tables.
+	names map[string]*named
 }
+
+// named is how many tables of a name there are, and what they have sent.
+type named struct {
+	tables     int
+	operations map[string]bool
+}
+
+// first is how many tables of a name replay all operations.
+const first = 4
 
 // count is how many requests of an operation there were. Those that are sent again are not counted.
 type count struct{ sent, replayed int }
@@ -72,7 +81,7 @@ func (s *Tables) New(client *dynamodb.Client, spec schema.Table, options *table.
 	if err != nil || o.DisableReplay {
 		return t, err
 	}
-	return t, s.warm(t)
+	return t, s.warm(t, s.operations(spec.Name))
 }
 
 // calls send one request of each operation. What they return does not matter.
@@ -132,19 +141,19 @@ type made struct{ requests map[string]int }
 // learned is how many calls of an operation a table learns from.
 const learned = 2
 
-func (s *Tables) warm(t *table.Table) error {
+func (s *Tables) warm(t *table.Table, operations []string) error {
 	warming := &made{map[string]int{}}
 	ctx := context.WithValue(context.Background(), key{}, warming)
 	k := keys.Key{PK: "1"}
 	if t.Schema().SK != "" {
 		k.SK = "1"
 	}
-	for operation, call := range calls {
-		if operation == "SearchVectors" && len(t.Schema().Vectors) == 0 || s.Known && !s.knows(t.Schema().Name, operation) {
+	for _, operation := range operations {
+		if operation == "SearchVectors" && len(t.Schema().Vectors) == 0 {
 			continue
 		}
 		for n := range learned {
-			if err := call(ctx, t, k); warming.requests[operation] != n+1 {
+			if err := calls[operation](ctx, t, k); warming.requests[operation] != n+1 {
 				return fmt.Errorf("warm: call %d of %s has sent no request: %w", n+1, operation, err)
 			}
 		}
@@ -152,10 +161,27 @@ func (s *Tables) warm(t *table.Table) error {
 	return nil
 }
 
-func (s *Tables) knows(name, operation string) bool {
+// operations returns those that a new table of that name replays.
+func (s *Tables) operations(name string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sent[[2]string{name, operation}]
+	known := s.named(name)
+	known.tables++
+	if s.Known && known.tables > first {
+		return slices.Collect(maps.Keys(known.operations))
+	}
+	return slices.Collect(maps.Keys(calls))
+}
+
+// named is called with mu.
+func (s *Tables) named(name string) *named {
+	if s.names == nil {
+		s.names = map[string]*named{}
+	}
+	if s.names[name] == nil {
+		s.names[name] = &named{operations: map[string]bool{}}
+	}
+	return s.names[name]
 }
 
 // httpClient responds to the requests that a table learns from, and counts all others.
@@ -200,9 +226,9 @@ func (s *Tables) count(name, operation string, replayed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.counts == nil {
-		s.counts, s.sent = map[string]*count{}, map[[2]string]bool{}
+		s.counts = map[string]*count{}
 	}
-	s.sent[[2]string{name, operation}] = true
+	s.named(name).operations[operation] = true
 	c := s.counts[operation]
 	if c == nil {
 		c = &count{}
@@ -218,8 +244,8 @@ func (s *Tables) count(name, operation string, replayed bool) {
 const few = 20
 
 // Check returns an error if the requests so far were not sent as they were to be: with
-// DisableReplay, if one was replayed, and otherwise, if half of them were not, or half of
-// those of an operation.
+// DisableReplay, if one was replayed or none was sent; otherwise, if half of them were not, or
+// half of those of an operation.
 func (s *Tables) Check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +259,10 @@ func (s *Tables) Check() error {
 				c.replayed, c.sent, operation))
 		}
 	}
-	if all := s.sum(); !s.DisableReplay && 2*all.replayed <= all.sent && all.sent > 0 {
+	switch all := s.sum(); {
+	case s.DisableReplay && all.sent == 0:
+		errs = append(errs, errors.New("no request was sent"))
+	case !s.DisableReplay && 2*all.replayed <= all.sent && all.sent > 0:
 		errs = append(errs, fmt.Errorf("only %d of %d requests were replayed", all.replayed, all.sent))
 	}
 	return errors.Join(errs...)
@@ -266,7 +295,9 @@ func Main(m *testing.M, s *Tables) {
 	flag.Parse()
 	s.DisableReplay = !*replay
 	code := m.Run()
-	fmt.Println(s)
+	if s.sum().sent > 0 { // not so for the flag -list
+		fmt.Println(s)
+	}
 	if err := s.Check(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "FAIL:", err)
 		code = 1

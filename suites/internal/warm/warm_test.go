@@ -42,17 +42,34 @@ func TestFirstRequestIsReplayed(t *testing.T) {
 	expect.OK(t, s.Check())
 }
 
-// TestKnownOperations shows that a table learns what one of its name has sent.
+// TestKnownOperations shows that a table replays what one of its name has sent, and after a few
+// tables nothing else.
 func TestKnownOperations(t *testing.T) {
 	t.Parallel()
 	s := warm.Tables{Known: true}
-	expect.Equal(t, "replayed", put(t, &s, 3), []bool{false, true, true})
+	spec := tabletest.New(t, schema.Table{}, nil).Schema()
+	var replayed []bool
+	for i := range 6 {
+		tbl := expect.Value(s.New(tabletest.Client(t), spec, &table.Options{
+			Observe: func(_ context.Context, e table.Event) { replayed = append(replayed, e.Replayed) },
+		}))(t)
+		op := table.Put(keys.Key{PK: "A", SK: "B"}, nil)
+		if i == 4 {
+			op = table.Delete(op.Key())
+		}
+		expect.OK(t, tbl.Do(t.Context(), op))
+	}
+	expect.Equal(t, "replayed", replayed, []bool{true, true, true, true, false, true})
 }
 
 // TestCheck has requests sent as they were not to be.
 func TestCheck(t *testing.T) {
 	t.Parallel()
+	if err := (&warm.Tables{DisableReplay: true}).Check(); err == nil {
+		t.Error("no request was sent, and that is no error")
+	}
 	var s warm.Tables
+	expect.OK(t, s.Check())
 	put(t, &s, 2, dynamodb.WithAPIOptions(func(*middleware.Stack) error { return nil }))
 	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "only 0 of 2 requests were replayed") {
 		t.Errorf("%v", err)
