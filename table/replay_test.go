@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/metrics"
 	"github.com/aws/smithy-go/tracing"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/schema"
@@ -219,6 +220,9 @@ func TestUnknownOption(t *testing.T) {
 	other := dynamodb.New(w.options(), func(o *dynamodb.Options) { o.Protocol = otherProtocol{o.Protocol} })
 	tbl := expect.Value(table.New(other, appCore(), nil))(t)
 	equal(t, "Protocol", succeeds(t, 3, everyCall(tbl)["Get"]), withoutReplay)
+	wrapped := dynamodb.New(w.options(), func(o *dynamodb.Options) { o.Protocol = struct{ smithyhttp.ClientProtocol }{o.Protocol} })
+	tbl = expect.Value(table.New(wrapped, appCore(), nil))(t)
+	equal(t, "a wrapped protocol", succeeds(t, 3, everyCall(tbl)["Get"]), withoutReplay)
 	tbl = expect.Value(table.NewWithClient(wrappedClient{dynamodb.New(w.options())}, appCore(), nil))(t)
 	equal(t, "a wrapper", succeeds(t, 3, everyCall(tbl)["Get"]), withoutReplay)
 	tbl = expect.Value(table.NewWithClient(dynamodb.New(w.options()), appCore(), nil))(t)

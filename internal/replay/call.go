@@ -73,6 +73,7 @@ func (c *Call) Send(ctx context.Context, client aws.HTTPClient, most int64) (bod
 	if r == nil {
 		return body, false
 	}
+	//mutants:guard a replayed request is the client's first attempt | TestTransact ./suites/schedules | true, => false,
 	c.sent, c.to = true, &t.url
 	c.received = c.client.do(client, r)
 	if got := c.received; got.err != nil || got.response == nil || got.response.StatusCode != http.StatusOK {

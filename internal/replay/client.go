@@ -16,6 +16,7 @@ import (
 	"github.com/aws/smithy-go/metrics"
 	"github.com/aws/smithy-go/tracing"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 
 	"github.com/singletable/singletable/internal/response"
 )
@@ -51,6 +52,7 @@ func plain(o *dynamodb.Options) bool {
 	_, unmetered := o.MeterProvider.(metrics.NopMeterProvider)
 	_, untraced := o.TracerProvider.(*tracing.NopTracerProvider)
 	_, signs := o.HTTPSignerV4.(*v4.Signer)
+	_, serializes := o.Protocol.(*awsjson.Protocol)
 	options := reflect.ValueOf(o).Elem()
 	for field, value := range options.Fields() {
 		//mutants:guard an option of the SDK that is unknown here turns replay off | TestUnknownOption ./table
@@ -58,7 +60,7 @@ func plain(o *dynamodb.Options) bool {
 			return false
 		}
 	}
-	return unmetered && untraced && signs && o.Credentials != nil && o.Retryer != nil &&
+	return unmetered && untraced && signs && serializes && o.Credentials != nil && o.Retryer != nil &&
 		o.EndpointDiscovery.EnableEndpointDiscovery != aws.EndpointDiscoveryEnabled &&
 		reflect.TypeOf(o.EndpointResolverV2) == reflect.TypeOf(dynamodb.NewDefaultEndpointResolverV2()) &&
 		reflect.TypeOf(o.AuthSchemeResolver).String() == "*dynamodb.withAnonymous" &&
