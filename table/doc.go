@@ -88,7 +88,7 @@
 // treats it as the result of its own first attempt: errors, retries, delays and the
 // correction of the clock are the client's. Only if DynamoDB then refuses the form of the request,
 // such as its signature, is it sent again whole by the client; not a write that must be sent once. After
-// another answer there are no more replays for the Table.
+// another response there are no more replays for the Table.
 //
 // There are none for a client that has something between a call and HTTP, which would not see them:
 // APIOptions, interceptors, tracers, meters, logs of requests, a resolver, signer or

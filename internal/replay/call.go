@@ -164,7 +164,7 @@ func (c *credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return c.call.creds, c.call.credsErr
 }
 
-// ProviderSources are the client's, which stand in a header.
+// ProviderSources are the client's, which a header has.
 func (c *credentials) ProviderSources() []aws.CredentialSource {
 	if sources, ok := c.CredentialsProvider.(aws.CredentialProviderSource); ok {
 		return sources.ProviderSources()

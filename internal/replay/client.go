@@ -120,7 +120,7 @@ func (c *Call) Again(err error) bool {
 // the context, tells nothing, nor does one that DynamoDB is too busy.
 func (c *Call) Judge(before, err error) {
 	code := refusal(err)
-	//mutants:guard replay goes off where the SDK gets another answer | TestRefusedForm ./table
+	//mutants:guard replay goes off where the SDK gets another response | TestRefusedForm ./table
 	if err == nil || code != "" && code != refusal(before) && !response.Throttled(code) {
 		c.client.off.Store(true)
 	}

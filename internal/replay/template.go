@@ -60,7 +60,7 @@ const (
 // varying are the headers that each request has for itself.
 var varying = [...]string{headerID, headerTry, headerDate, headerToken, headerAuth, headerTrace, "Content-Length"}
 
-// template returns the one to send a request by, nil if there is none.
+// template returns the one to send a request by, nil without one.
 func (c *Client) template(operation string) *template {
 	v, _ := c.templates.Load(operation)
 	t, _ := v.(*template)
