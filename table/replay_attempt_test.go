@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -233,6 +234,88 @@ func TestReplayedTokens(t *testing.T) {
 				equal(t, mode+", "+name, both[0], both[1])
 			})
 		}
+	}
+}
+
+// turnstile is a retryer that refuses every second attempt, without a wait.
+type turnstile struct {
+	aws.RetryerV2
+	asked int
+}
+
+var errTurnstile = errors.New("not now")
+
+func (s *turnstile) GetAttemptToken(ctx context.Context) (func(error) error, error) {
+	if s.asked++; s.asked%2 == 0 {
+		return nil, errTurnstile
+	}
+	return s.RetryerV2.GetAttemptToken(ctx)
+}
+
+// TestRefusedTokens shows that what a retryer refuses is not sent, and that it is asked once.
+func TestRefusedTokens(t *testing.T) {
+	t.Parallel()
+	for _, o := range []*table.Options{nil, bySDK} {
+		w, gate := &wire{}, &turnstile{RetryerV2: retry.NewStandard()}
+		call := everyCall(w.table(t, o, func(o *dynamodb.Options) { o.Retryer = gate }))["Put"]
+		refused := 0
+		for range 10 {
+			if err := call(t.Context()); errors.Is(err, errTurnstile) {
+				refused++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		equal(t, "asked, refused, sent", []int{gate.asked, refused, len(w.sent)}, []int{10, 5, 5})
+	}
+}
+
+// waiting is a provider, and a retryer, that wait for the end of the context.
+type waiting struct {
+	aws.RetryerV2
+	token, waits bool
+}
+
+func (w *waiting) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	if !w.token && w.waits {
+		<-ctx.Done()
+		return aws.Credentials{}, fmt.Errorf("no credentials came: %w", ctx.Err())
+	}
+	return own, nil
+}
+
+func (w *waiting) GetAttemptToken(ctx context.Context) (func(error) error, error) {
+	if w.token && w.waits {
+		<-ctx.Done()
+		return nil, fmt.Errorf("no token came: %w", ctx.Err())
+	}
+	return w.RetryerV2.GetAttemptToken(ctx)
+}
+
+// TestEndsBeforeTheAttempt shows that the error says what the call has waited for when its context
+// ended, before anything was sent.
+func TestEndsBeforeTheAttempt(t *testing.T) {
+	t.Parallel()
+	for _, token := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var texts [2]string
+			for i, o := range []*table.Options{nil, bySDK} {
+				w, slow := &wire{}, &waiting{RetryerV2: retry.NewStandard(), token: token}
+				call := everyCall(w.table(t, o, func(o *dynamodb.Options) { o.Retryer, o.Credentials = slow, slow }))["Get"]
+				succeeds(t, 3, call)
+				slow.waits = true
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				err := call(ctx)
+				cancel()
+				if !errors.Is(err, context.DeadlineExceeded) || len(w.sent) != 3 {
+					t.Errorf("%v, %d requests", err, len(w.sent))
+				}
+				texts[i] = err.Error()
+			}
+			if texts[0] != texts[1] || !strings.Contains(texts[0], " came: ") {
+				t.Errorf("%q, want %q", texts[0], texts[1])
+			}
+		})
 	}
 }
 

@@ -331,6 +331,38 @@ func TestRefusedForm(t *testing.T) {
 	}
 }
 
+// TestRefusedFormWithinTheBudget shows that a request is not sent again whole where no attempt is left, nor
+// again and again where the client's own requests are refused as well, nor where the client
+// itself has made what was refused.
+func TestRefusedFormWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	refused := refusal(http.StatusBadRequest, "InvalidSignatureException")
+	for name, tt := range map[string]struct {
+		attempts int
+		faults   []tabletest.Fault
+		sent     []int // by each call
+	}{
+		"one attempt":          {1, slices.Repeat([]tabletest.Fault{refused}, 3), []int{1, 1, 1}},
+		"all are refused":      {0, slices.Repeat([]tabletest.Fault{refused}, 4), []int{2, 1, 1, 1, 1}},
+		"refused, then not":    {0, []tabletest.Fault{refused, refused, refused, succeed, refused, refused}, []int{2, 1, 1, 2}},
+		"the client's attempt": {0, []tabletest.Fault{refusal(http.StatusInternalServerError, "InternalServerError"), refused}, []int{2}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &wire{}
+			call := everyCall(w.table(t, &table.Options{MaxAttempts: tt.attempts}))["Put"]
+			equal(t, name, succeeds(t, 3, call), learned)
+			w.next(tt.faults...)
+			var got []int
+			for range tt.sent {
+				before := len(w.sent)
+				_ = call(t.Context())
+				got = append(got, len(w.sent)-before)
+			}
+			equal(t, name+": requests", got, tt.sent)
+		})
+	}
+}
+
 // TestSignatures shows that the signer is used for a replay, and once more for a request that is
 // learned, but not when there are no more replays. The signatures of the SDK's client are not
 // logged: it sets these options of a signer by its own.

@@ -76,7 +76,7 @@ func comparableOf(t *testing.T, s sent) comparable {
 		Encoding: s.TransferEncoding, GetBody: s.GetBody != nil, Close: s.Close,
 		Values: []string{
 			awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx), awsmiddleware.GetRegion(ctx),
-			middleware.GetServiceID(ctx), middleware.GetOperationName(ctx), fmt.Sprint(ctx.Value(callersKey{})), deadline.String(),
+			middleware.GetServiceID(ctx), middleware.GetOperationName(ctx), fmt.Sprint(v4.GetPayloadHash(ctx) == fmt.Sprintf("%x", sha256.Sum256(s.body))), fmt.Sprint(ctx.Value(callersKey{})), deadline.String(),
 		},
 	}
 	expect.OK(t, json.Unmarshal(s.body, &c.Body))

@@ -138,7 +138,7 @@ func (t *Table) invoke(ctx context.Context, r *request, in, out any, call made) 
 	case replay.Lost():
 		r.attempts.unsettled, r.attempts.silent = true, true
 	//mutants:guard a write that counts is not sent again after a refusal | TestRefusedForm | && !r.attempts.once =>
-	case replay.Again(err) && !r.attempts.once:
+	case replay.Again(err) && !r.attempts.once && r.attempts.fail(false):
 		again := call(ctx, in, t.callOptions(r, nil))
 		replay.Judge(err, again)
 		return again

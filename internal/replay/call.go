@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/auth"
@@ -21,8 +22,10 @@ type Call struct {
 	client    *Client
 	operation string
 	body      []byte
-	// release gives back the token of the first attempt, which the retryer has given.
+	// release gives back the token of the first attempt, or refused is why the retryer gives
+	// none. The SDK's client is given what it was not given yet.
 	release func(error) error
+	refused error
 	// creds, or why there are none, is what the provider has returned last. asked means that
 	// the SDK's client was not given it yet.
 	creds    aws.Credentials
@@ -30,12 +33,13 @@ type Call struct {
 	asked    bool
 	id       string // of the call
 	// sent means that the first attempt was sent by a template, to that URL, and received is what
-	// came of it. handed means that the SDK's client has made its first attempt, or was given that.
-	sent, handed bool
-	to           *url.URL
-	received     receipt
-	resumed      *resumed
-	next         aws.HTTPClient
+	// came of it. handed means that the SDK's client has made its first attempt, or was given
+	// that, and later that it has made another one.
+	sent, handed, later bool
+	to                  *url.URL
+	received            receipt
+	resumed             *resumed
+	next                aws.HTTPClient
 }
 
 // receipt is what came of a request.
@@ -85,11 +89,10 @@ func (c *Call) Send(ctx context.Context, client aws.HTTPClient, most int64) (bod
 
 // request returns the request of the first attempt, nil if the SDK's client has to make it.
 func (c *Call) request(ctx context.Context, t *template) *http.Request {
-	release, err := c.client.retryer.GetAttemptToken(ctx)
-	if err != nil {
-		return nil // the client asks again
+	var err error
+	if c.release, c.refused = c.client.retryer.GetAttemptToken(ctx); c.refused != nil {
+		return nil
 	}
-	c.release = release
 	c.creds, c.credsErr = c.client.options.Credentials.Retrieve(ctx)
 	if c.asked = true; c.credsErr != nil || !t.fits(&c.creds) {
 		return nil
@@ -109,6 +112,7 @@ func (c *Call) request(ctx context.Context, t *template) *http.Request {
 func (c *Call) Accept(body response.Body) {
 	body.Release()
 	_ = c.release(nil)
+	c.client.known.Store(false)
 }
 
 // Return gives back the body of a response that is for the SDK's client.
@@ -124,7 +128,7 @@ func (c *Call) Lost() bool { return c.sent && !c.handed }
 func (c *Call) Options(o *dynamodb.Options) {
 	c.next, o.HTTPClient = o.HTTPClient, c
 	o.Credentials = &credentials{o.Credentials, c}
-	if v2, ok := o.Retryer.(aws.RetryerV2); ok && c.release != nil {
+	if v2, ok := o.Retryer.(aws.RetryerV2); ok && c.began() {
 		o.Retryer = &retryer{v2, c}
 	}
 	if c.sent {
@@ -137,7 +141,7 @@ func (c *Call) Options(o *dynamodb.Options) {
 // template is made of it.
 func (c *Call) Do(r *http.Request) (*http.Response, error) {
 	first := !c.handed
-	c.handed = true
+	c.handed, c.later = true, !first
 	if first && c.sent {
 		c.resumed.start()
 		return c.received.response, c.received.err
@@ -157,8 +161,11 @@ type credentials struct {
 
 // Retrieve is called by the SDK for each attempt.
 func (c *credentials) Retrieve(ctx context.Context) (aws.Credentials, error) {
-	if !c.call.asked {
+	switch {
+	case !c.call.asked:
 		c.call.creds, c.call.credsErr = c.CredentialsProvider.Retrieve(ctx)
+	case !c.call.sent:
+		c.call.resumed.start()
 	}
 	c.call.asked = false
 	return c.call.creds, c.call.credsErr
@@ -208,7 +215,7 @@ func (s *scheme) SignRequest(ctx context.Context, r *smithyhttp.Request, identit
 	return s.AuthScheme.Signer().SignRequest(ctx, r, identity, properties)
 }
 
-// retryer is the client's, and gives the token of the first attempt only once.
+// retryer is the client's, which is asked once for the token of an attempt.
 type retryer struct {
 	aws.RetryerV2
 	call *Call
@@ -216,22 +223,29 @@ type retryer struct {
 
 // GetAttemptToken is called by the SDK for each attempt.
 func (r *retryer) GetAttemptToken(ctx context.Context) (func(error) error, error) {
-	if release := r.call.release; release != nil {
-		r.call.release = nil
-		return release, nil
+	release, refused := r.call.release, r.call.refused
+	r.call.release, r.call.refused = nil, nil
+	switch {
+	case refused != nil:
+		r.call.resumed.start()
+	case release == nil:
+		return r.RetryerV2.GetAttemptToken(ctx)
 	}
-	return r.RetryerV2.GetAttemptToken(ctx)
+	return release, refused
 }
 
+// began reports whether there is something to hand over.
+func (c *Call) began() bool { return c.release != nil || c.refused != nil }
+
 // Resume returns the context for the call of the SDK's client. It cannot end before the client was
-// handed what came of the first attempt. After that call, end is called with its error.
+// handed what came of the first attempt, or of what precedes it. After that call, end is called with its error.
 func (c *Call) Resume(ctx context.Context) (resumed context.Context, end func(error)) {
-	if c.sent {
+	if c.began() {
 		c.resumed = newResumed(ctx)
 		ctx = c.resumed
 	}
 	return ctx, func(err error) {
-		if c.sent {
+		if c.resumed != nil {
 			c.resumed.stop()
 		}
 		if c.release != nil { // the client has not asked for the token
@@ -251,8 +265,11 @@ func newResumed(ctx context.Context) *resumed {
 	return &resumed{Context: ctx, done: make(chan struct{})}
 }
 
-// start is called once.
+// start is called where there is nothing left to hand over.
 func (r *resumed) start() {
+	if r.release != nil || r.Err() != nil {
+		return
+	}
 	if r.Context.Err() != nil {
 		close(r.done)
 		return
@@ -283,11 +300,13 @@ func (r *resumed) Err() error {
 type valued struct {
 	context.Context
 	more context.Context
+	body []byte
 }
 
 func (v *valued) Value(key any) any {
-	if value := v.more.Value(key); value != nil {
-		return value
+	if v.more.Value(key) == nil {
+		return v.Context.Value(key)
 	}
-	return v.Context.Value(key)
+	// All of them are one value, to which that of each request is added when it is asked for.
+	return v4.SetPayloadHash(v.more, hashOf(v.body)).Value(key)
 }

@@ -31,6 +31,9 @@ type Client struct {
 	// skew is how far the clock of DynamoDB is ahead of ours, in nanoseconds.
 	skew atomic.Int64
 	off  atomic.Bool
+	// known means that a form was refused of the client's own request, too, and that nothing
+	// has succeeded since.
+	known atomic.Bool
 }
 
 // New returns a Client, nil if something of others may stand between a call of the SDK's client
@@ -110,20 +113,23 @@ func (c *Client) observe(r receipt, begun, at time.Time) {
 }
 
 // Again reports whether DynamoDB has refused the form of a request that was sent by a
-// template: the fault can be the template's.
+// template: the fault can be the template's, unless the client's own request was refused as
+// well and nothing has succeeded since.
 func (c *Call) Again(err error) bool {
-	return c.sent && slices.Contains(formal[:], refusal(err))
+	//mutants:guard a request that the client has made is not sent again | TestRefusedFormWithinTheBudget ./table | !c.later && =>
+	return c.sent && !c.later && !c.client.known.Load() && slices.Contains(formal[:], refusal(err))
 }
 
 // Judge is given what came of the same request when the SDK's client has sent it by itself. After
 // another response of DynamoDB there are no more replays. No response, as after the end of
 // the context, tells nothing, nor does one that DynamoDB is too busy.
 func (c *Call) Judge(before, err error) {
-	code := refusal(err)
+	code, was := refusal(err), refusal(before)
 	//mutants:guard replay goes off where the SDK gets another response | TestRefusedForm ./table
-	if err == nil || code != "" && code != refusal(before) && !response.Throttled(code) {
+	if err == nil || code != "" && code != was && !response.Throttled(code) {
 		c.client.off.Store(true)
 	}
+	c.client.known.Store(code == was)
 }
 
 // formal are the codes of errors about the form of a request. AWS: "Common Errors",

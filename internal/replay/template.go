@@ -186,7 +186,7 @@ func (t *template) request(ctx context.Context, body []byte, id, attempt string)
 	set(headerID, id)
 	set(headerTry, attempt)
 	to := t.url
-	r := post.WithContext(&valued{ctx, t.values})
+	r := post.WithContext(&valued{ctx, t.values, body})
 	r.URL, r.Host, r.Header = &to, t.host, header
 	r.ContentLength, r.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
 	// The SDK's own code adds the id of the trace in Lambda.
@@ -207,10 +207,15 @@ func (built) HandleBuild(context.Context, middleware.BuildInput) (out middleware
 
 // sign signs a request by the client's own signer.
 func (c *Client) sign(ctx context.Context, t *template, r *http.Request, body []byte, creds *aws.Credentials, at time.Time) error {
+	return c.options.HTTPSignerV4.SignHTTP(ctx, *creds, r, hashOf(body), t.service, t.region, at)
+}
+
+// hashOf returns the hash of a body as signatures have it.
+func hashOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	var text [2 * len(sum)]byte
 	hex.Encode(text[:], sum[:])
-	return c.options.HTTPSignerV4.SignHTTP(ctx, *creds, r, string(text[:]), t.service, t.region, at)
+	return string(text[:])
 }
 
 // newID returns an id of a call.
