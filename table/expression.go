@@ -37,7 +37,11 @@ func build(builder expression.Builder) (built expression.Expression, err error) 
 	built, err = builder.Build()
 	var unset expression.UnsetParameterError
 	var invalid expression.InvalidParameterError
-	if err != nil && !errors.As(err, &unset) && !errors.As(err, &invalid) {
+	var text *conditionError
+	switch {
+	case errors.As(err, &text):
+		err = text
+	case err != nil && !errors.As(err, &unset) && !errors.As(err, &invalid):
 		err = &withheld{"a value does not encode", err}
 	}
 	item.PlainNames(built.Names())

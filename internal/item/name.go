@@ -20,11 +20,14 @@ var (
 //
 // [expression.Name] reads dots and brackets as a path, and [expression.NameNoDotSplit]
 // still reads brackets so. A condition on such a path is always true, or always false.
-func Name(attribute string) expression.NameBuilder {
+func Name(attribute string) expression.NameBuilder { return NameAt(attribute, "") }
+
+// NameAt is Name for a place in a list: places are such as [0][2].
+func NameAt(attribute, places string) expression.NameBuilder {
 	if strings.ContainsAny(attribute, "[]") {
 		attribute = whole + hideBrackets.Replace(attribute)
 	}
-	return expression.NameNoDotSplit(attribute)
+	return expression.NameNoDotSplit(attribute + places)
 }
 
 // PlainNames undoes what Name does, in the names of an expression.
