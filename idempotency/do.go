@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,9 +31,14 @@ type Result[R any] struct {
 var errMoving = fmt.Errorf("%w: the idempotency record comes and goes", table.ErrConflict)
 
 // Do runs a request once. plan returns the ops to write and the result; its ops
-// and the record of the request are one transaction. plan is called at most once,
-// before anything is written, and also for a repeated request. So it must only
+// and the record of the request are one transaction. plan is called before anything is
+// written, and also for a repeated request. So it must only
 // read and draw ids. A repeated request gets the result of the first.
+//
+// If an op is stale or in conflict, since another writer was faster, nothing is written, and plan is
+// called again: let it read what its ops expect, by consistent reads, and make all values
+// anew. A plan whose op expects the same again, such as a version that the request names, does not
+// read it: that is the end, with [table.ErrStale].
 //
 // If the ops fail, no record is stored, and the key can be used again. A
 // transaction with an unknown outcome is sent again, which the record makes safe,
@@ -77,14 +83,19 @@ const opDo, opExec = "Do", "Exec"
 // call is one call of Do or Exec.
 type call[R any] struct {
 	*Store
-	op   string
-	r    Request
+	op string
+	r  Request
+	// make returns the plan of a run, and plan is that of the last one.
+	make func(context.Context) (Plan[R], error)
 	plan Plan[R]
-	// mark tells this call's own record from that of a repeated request.
-	mark   string
-	print  []byte
+	// marks tell this call's own record from that of a repeated request: one of each
+	// run of the plan. result is that of the last one.
+	marks  []string
+	print  [sha256.Size]byte
 	record table.Item
 	result R
+	// expected is what the op of the last run that was stale had expected, nil if none was.
+	expected any
 	// takeover is set once an expired record was met.
 	takeover bool
 	// unknown is the error of a transaction that may have been committed.
@@ -92,7 +103,7 @@ type call[R any] struct {
 }
 
 func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
-	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text()}
+	c := &call[R]{Store: s, op: op, r: r, make: plan}
 	if s == nil || s.table == nil {
 		return c.failed(fmt.Errorf("%w: the store was not made by New", errInvalidStore))
 	}
@@ -106,34 +117,50 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 	if plan == nil {
 		return c.failed(fmt.Errorf("%w: it is nil", errInvalidPlan))
 	}
-	print, err := r.Fingerprint()
-	if err != nil {
+	var err error
+	if c.print, err = r.Fingerprint(); err != nil {
 		return c.failed(err)
 	}
-	c.print = print[:]
-	if c.plan, err = plan(ctx); err != nil {
+	if result, planned, err := c.run(ctx); !planned {
+		return result, err
+	}
+	return c.submit(ctx)
+}
+
+// run makes a plan, and with it a record. Otherwise the call ends, with a result or an error.
+func (c *call[R]) run(ctx context.Context) (result Result[R], planned bool, err error) {
+	if c.plan, err = c.make(ctx); err != nil {
 		// A plan that reads can fail on the very effect of the first request.
 		record, known, lookupErr := c.lookup(ctx)
 		switch {
 		case lookupErr != nil:
-			return Result[R]{}, lookupErr
+			return result, false, lookupErr
 		case known:
-			return c.replay(ctx, record)
+			result, err = c.replay(ctx, record)
+		case c.unknown != nil:
+			//mutants:guard a plan that refuses after a lost attempt settles nothing | TestPlanThatRefusesAfterALostAttempt
+			err = fmt.Errorf("%w: %w", c.unknown, err)
 		}
-		return Result[R]{}, err
+		return result, false, err
 	}
 	if n := len(c.plan.ops); n > maxOps {
-		return c.failed(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", errInvalidPlan, table.ErrTooLarge, n, maxOps))
+		result, err = c.failed(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", errInvalidPlan, table.ErrTooLarge, n, maxOps))
+		return result, false, err
 	}
+	c.marks = append(c.marks, rand.Text())
 	// The time to keep the record begins now, however long the plan took.
-	if c.record, err = s.newRecord(r, c.mark, print); err != nil {
-		return c.failed(err)
+	if c.record, err = c.newRecord(c.r, c.mark(), c.print); err == nil {
+		c.result, err = c.plan.fill(c.record, c.table, c.schema)
 	}
-	if c.result, err = c.plan.fill(c.record, s.table, s.schema); err != nil {
-		return c.failed(err)
+	if err != nil {
+		result, err = c.failed(err)
+		return result, false, err
 	}
-	return c.submit(ctx)
+	return result, true, nil
 }
+
+// mark returns that of the last run.
+func (c *call[R]) mark() string { return c.marks[len(c.marks)-1] }
 
 func (c *call[R]) failed(err error) (Result[R], error) {
 	return Result[R]{}, c.fail(c.op, c.r, err)
@@ -152,6 +179,9 @@ const (
 	expired
 	// unsettled: the attempt, or one before, may have run the request. Another one will tell.
 	unsettled
+	// overtaken: the attempt has written nothing, since another writer was faster. Another plan
+	// may succeed.
+	overtaken
 	// failed: the request has not run, or nothing can tell any more whether it has.
 	failed
 )
@@ -159,7 +189,15 @@ const (
 // submit sends the transaction until it is known what came of it.
 func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 	var final error // not to be retried
+	var last error  // of an attempt that was overtaken, until there is another plan
 	err = c.table.Retry(ctx, func(ctx context.Context) error {
+		if last != nil {
+			planned := false
+			if result, planned, final = c.run(ctx); !planned {
+				return nil
+			}
+			last = nil
+		}
 		now, record, err := c.attempt(ctx)
 		if now == expired && !c.takeover {
 			c.takeover = true
@@ -171,6 +209,9 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 			result, final = c.done(ctx)
 		case recorded:
 			result, final = c.replay(ctx, record)
+		case overtaken:
+			last = err
+			return err
 		case failed:
 			final = err
 		case expired, unsettled:
@@ -181,6 +222,8 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 	switch {
 	case err == nil:
 		return result, final
+	case c.unknown == nil && last != nil:
+		return Result[R]{}, err
 	case c.unknown == nil:
 		return c.failed(err)
 	case ctx.Err() != nil:
@@ -221,6 +264,9 @@ func (c *call[R]) attempt(ctx context.Context) (now state, record table.Item, er
 		return unsettled, nil, nil
 	case refused:
 		return expired, nil, nil
+	//mutants:guard a plan whose op is stale is made again | TestPlansThatRead | cancelled && => false &&
+	case cancelled && errors.Is(err, table.ErrConflict) && !c.expectsTheSame(err):
+		return overtaken, nil, err
 	case c.unknown != nil && table.Classify(err) == table.Transient:
 		return unsettled, nil, nil
 	}
@@ -229,13 +275,28 @@ func (c *call[R]) attempt(ctx context.Context) (now state, record table.Item, er
 	return failed, nil, cmp.Or(c.unknown, err)
 }
 
+// expectsTheSame reports whether a stale op has expected what that of the run before has. Then the plan does
+// not read it.
+func (c *call[R]) expectsTheSame(err error) bool {
+	var stale interface{ Expected() any }
+	before := c.expected
+	if c.expected = nil; errors.As(err, &stale) {
+		c.expected = stale.Expected()
+	}
+	return c.expected != nil && c.expected == before
+}
+
 // recordOp writes the record if there is none, expired or not. An expired one must be met
-// first, or nobody could tell a takeover. The takeover must not meet the call's own record,
+// first, or nobody could tell a takeover. The takeover must not meet a record of the call's own,
 // of an attempt whose response was lost.
 func (c *call[R]) recordOp() table.Op {
 	if c.takeover {
 		mark := expression.Name(attemptMark)
-		notOwn := mark.AttributeNotExists().Or(mark.NotEqual(expression.Value(c.mark)))
+		own := make([]expression.OperandBuilder, len(c.marks))
+		for i, m := range c.marks {
+			own[i] = expression.Value(m)
+		}
+		notOwn := mark.AttributeNotExists().Or(mark.In(own[0], own[1:]...).Not())
 		//mutants:guard a takeover expects an expired record | TestIdempotency/Do,_expired$ ./suites/schedules | Create => Put
 		//mutants:guard a takeover does not meet its own record | . | If(notOwn) => If(notOwn.Or(notOwn.Not()))
 		return table.Create(c.r.key(), c.record).If(notOwn)
@@ -262,8 +323,8 @@ func metRecord(tx *table.TxError, index int) (record table.Item, refused bool) {
 // own reports whether a record is this call's, of an attempt whose response was
 // lost.
 func (c *call[R]) own(attributes table.Item) bool {
-	//mutants:guard a request tells its own record from another's | TestIdempotency/Do,_fresh$ ./suites/schedules | c.mark => c.mark + "x"
-	return item.Text(attributes[attemptMark]) == c.mark
+	//mutants:guard a request tells its own record from another's | TestIdempotency/Do,_fresh$ ./suites/schedules | return => return false &&
+	return slices.Contains(c.marks, item.Text(attributes[attemptMark]))
 }
 
 // live reports whether a record counts.
@@ -295,11 +356,16 @@ func (c *call[R]) done(ctx context.Context) (Result[R], error) {
 }
 
 // replay returns the result that a record holds.
-func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error) {
-	if c.own(item) {
-		return c.done(ctx)
+func (c *call[R]) replay(ctx context.Context, found table.Item) (Result[R], error) {
+	record := c.recordOf(found)
+	if c.own(found) {
+		result, err := c.done(ctx)
+		//mutants:guard an earlier run of the call has its own result | TestPlansThatRead | .
+		if item.Text(found[attemptMark]) != c.mark() {
+			result.Value, err = c.stored(ctx, record)
+		}
+		return result, err
 	}
-	record := c.recordOf(item)
 	if !c.samePayload(record) {
 		c.observe(ctx, PayloadMismatch, c.r)
 		return c.failed(ErrPayloadMismatch)
@@ -316,7 +382,7 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 // another writer is not known, and [Exec] compares only what both have.
 func (c *call[R]) samePayload(record Record) bool {
 	//mutants:guard a payload is compared | TestIdempotency/Do,_two_payloads$ ./suites/schedules | if => if true ||
-	if len(record.Fingerprint) == 0 || bytes.Equal(record.Fingerprint, c.print) {
+	if len(record.Fingerprint) == 0 || bytes.Equal(record.Fingerprint, c.print[:]) {
 		return true
 	}
 	return c.op == opExec && (c.r.Payload == Payload{} || bytes.Equal(record.Fingerprint, withoutPayload[:]))

@@ -78,6 +78,9 @@ func (e *staleError) Error() string { return ErrStale.Error() }
 
 func (e *staleError) Unwrap() error { return ErrStale }
 
+// Expected returns what tells two such errors apart. Package idempotency finds it by its method.
+func (e *staleError) Expected() any { return *e }
+
 // budget bounds the retries of one call. It is safe for concurrent use.
 type budget struct {
 	mu    sync.Mutex
