@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,33 +177,6 @@ func TestNumbersBudgetsAndSets(t *testing.T) {
 	c := check.Must(s.Watch(t.Context(), "p", "ana"))(t)
 	if c.Budget != 3 || len(c.Watchers) != 1 || c.Last != 20 {
 		t.Errorf("%+v", c)
-	}
-}
-
-// Bills that were stored have the numbers from 1 on, without a gap, whoever was refused.
-func TestBillsHaveNoGaps(t *testing.T) {
-	t.Parallel()
-	now := noon
-	s := open(t, &now)
-	check.OK(t, s.Start(t.Context(), Project{ID: "p"}, "ana", 0))
-	var stored atomic.Int64
-	check.Together(8, func(int) {
-		for range 3 {
-			switch _, err := s.Bill(t.Context(), "p", 100); {
-			case err == nil:
-				stored.Add(1)
-			case !errors.Is(err, table.ErrConflict):
-				t.Error(err)
-			}
-		}
-	})
-	last := check.Must(s.Bill(t.Context(), "p", 100))(t)
-	bills := check.Must(table.Collect(s.bills.All(t.Context(), table.Query{PK: project.PK("p"), Range: bill.All()})))(t)
-	for i, b := range bills {
-		check.Equal(t, "number", b.Number, int64(i+1))
-	}
-	if n := stored.Load() + 1; n < 2 || int64(len(bills)) != n || last.Number != n {
-		t.Errorf("%d stored, %d found, the last is %d", n, len(bills), last.Number)
 	}
 }
 

@@ -39,7 +39,6 @@ const (
 	due     keys.Prefix = "DUE"
 	desk    keys.Prefix = "DESK"
 	day     keys.Prefix = "DAY"
-	bill    keys.Prefix = "BILL"
 	visit   keys.Prefix = "VISIT"
 )
 
@@ -47,7 +46,6 @@ const (
 type Project struct {
 	ID       string `dynamodbav:"projectId"`
 	Name     string `dynamodbav:"name"`
-	Bills    int64  `dynamodbav:"bills,omitempty"` // the number of the last one
 	Revision string `dynamodbav:"revision"`
 }
 
@@ -180,22 +178,6 @@ var countersEntity = repo.Entity[Counters]{
 	Key:  func(c Counters) keys.Key { return countersKey(c.Project) },
 }
 
-// Bill has a number without gaps in its project.
-type Bill struct {
-	Project string `dynamodbav:"projectId"`
-	Number  int64  `dynamodbav:"number"`
-	Cents   int64  `dynamodbav:"cents"`
-}
-
-func billKey(projectID string, number int64) keys.Key {
-	return keys.Key{PK: project.PK(projectID), SK: bill.SK(keys.Int(number, 9))}
-}
-
-var billEntity = repo.Entity[Bill]{
-	Type: "BILL",
-	Key:  func(b Bill) keys.Key { return billKey(b.Project, b.Number) },
-}
-
 // Visit is listed by day. An earlier program has stored some with the id in the key only.
 type Visit struct {
 	ID       string    `dynamodbav:"visitId"`
@@ -253,7 +235,6 @@ type Tracker struct {
 	counters *repo.Repo[Counters]
 	sessions *repo.Repo[Session]
 	desks    *repo.Repo[DeskBooking]
-	bills    *repo.Repo[Bill]
 	visits   *repo.Repo[Visit]
 	lines    *repo.Repo[Line]
 }
@@ -261,7 +242,7 @@ type Tracker struct {
 // New returns the tracker in a table.
 func New(t *table.Table) (*Tracker, error) {
 	s := &Tracker{table: t}
-	var errs [10]error
+	var errs [9]error
 	s.projects, errs[0] = repo.New(t, projectEntity)
 	s.tasks, errs[1] = repo.New(t, taskEntity)
 	s.users, errs[2] = repo.New(t, userEntity)
@@ -269,8 +250,7 @@ func New(t *table.Table) (*Tracker, error) {
 	s.counters, errs[4] = repo.New(t, countersEntity)
 	s.sessions, errs[5] = repo.New(t, sessionEntity)
 	s.desks, errs[6] = repo.New(t, deskBookingEntity)
-	s.bills, errs[7] = repo.New(t, billEntity)
-	s.visits, errs[8] = repo.New(t, visitEntity)
-	s.lines, errs[9] = repo.New(t, lineEntity)
+	s.visits, errs[7] = repo.New(t, visitEntity)
+	s.lines, errs[8] = repo.New(t, lineEntity)
 	return s, errors.Join(errs[:]...)
 }

@@ -100,16 +100,6 @@ func (s *Tracker) NextNumber(ctx context.Context, projectID string) (int64, erro
 	return c.Last, err
 }
 
-// Bill stores a bill under the number after the last one.
-func (s *Tracker) Bill(ctx context.Context, projectID string, cents int64) (b Bill, err error) {
-	_, err = s.projects.UpdateWith(ctx, projectKey(projectID), func(p *Project) ([]table.Op, error) {
-		p.Bills++
-		b = Bill{Project: projectID, Number: p.Bills, Cents: cents}
-		return s.bills.CreateOps(&b), nil
-	})
-	return b, err
-}
-
 // Spend takes from the budget if it is large enough.
 func (s *Tracker) Spend(ctx context.Context, projectID string, amount int64) error {
 	_, err := s.counters.Patch(ctx, countersKey(projectID), repo.Patch{

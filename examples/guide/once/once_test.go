@@ -25,7 +25,7 @@ const page = "../../../docs/idempotency.md"
 
 func TestThePageQuotesTheCode(t *testing.T) {
 	t.Parallel()
-	if n := generated.Code(t, page, "."); n != 3 {
+	if n := generated.Code(t, page, "."); n != 4 {
 		t.Errorf("%d quotations, want 3", n)
 	}
 }
