@@ -360,7 +360,7 @@ func (c *call[R]) replay(ctx context.Context, found table.Item) (Result[R], erro
 	record := c.recordOf(found)
 	if c.own(found) {
 		result, err := c.done(ctx)
-		//mutants:guard an earlier run of the call has its own result | TestPlansThatRead | .
+		//mutants:guard an earlier run of the call has its own result | TestRecordOfAnEarlierRun | item.Text(found[attemptMark]) != c.mark() => false
 		if item.Text(found[attemptMark]) != c.mark() {
 			result.Value, err = c.stored(ctx, record)
 		}

@@ -71,7 +71,7 @@ func (l *Ledger) Move(ctx context.Context, from, to string, amount int64) error 
 	ctx = telemetry.WithPattern(ctx, "move money")
 	err := l.tbl.Transact(ctx,
 		table.Update(key(from), expression.Add(cents, expression.Value(-amount))).
-			If(cents.GreaterThanEqual(expression.Value(amount))).WithName("from"),
+			If(table.If("cents >= ?", amount)).WithName("from"),
 		table.Update(key(to), expression.Add(cents, expression.Value(amount))).
 			If(cents.AttributeExists()).WithName("to"),
 	)

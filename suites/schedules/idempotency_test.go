@@ -31,6 +31,8 @@ type requests struct {
 	differentKeys bool
 	// borrowed says that another operation takes a piece of stock and gives it back.
 	borrowed bool
+	// reads says that plans read the stock, and expect what they have read.
+	reads bool
 }
 
 func effectKey(id, name string) keys.Key {
@@ -42,6 +44,8 @@ func stockKey(id string) keys.Key { return keys.Key{PK: keys.PK("STOCK#" + id), 
 // effect is what a request stores, and its result.
 type effect struct {
 	Name string `dynamodbav:"name"`
+	// Stock is what a plan has read.
+	Stock int `dynamodbav:"stock"`
 }
 
 // requestResult is what a request has returned: whose effect it has got.
@@ -61,25 +65,41 @@ func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletes
 	if err != nil {
 		return requestResult{err: err}
 	}
-	one := expression.Value(1)
-	ops := []table.Op{
-		table.Put(effectKey(r.ID, name), effect{name}),
-		table.Update(stockKey(r.ID), expression.Add(expression.Name("stock"), expression.Value(-1))).
-			If(expression.Name("stock").GreaterThanEqual(one)),
+	plan := func(ctx context.Context) (effect, []table.Op, error) {
+		e := effect{Name: name}
+		take := table.Update(stockKey(r.ID), expression.Add(expression.Name("stock"), expression.Value(-1))).
+			If(expression.Name("stock").GreaterThanEqual(expression.Value(1)))
+		if c.reads {
+			found, err := table.Get[struct{ Stock int }](ctx, tbl.Consistent(), stockKey(r.ID))
+			if err == nil && found.Stock < 1 {
+				err = table.ErrConditionFailed
+			}
+			if err != nil {
+				return e, nil, err
+			}
+			e.Stock = found.Stock
+			take = table.Update(stockKey(r.ID), expression.Set(expression.Name("stock"), expression.Value(e.Stock-1))).
+				IfVersion("stock", int64(e.Stock))
+		}
+		return e, []table.Op{table.Put(effectKey(r.ID, name), e), take}, nil
 	}
 	request := idempotency.Request{Key: r.ID, Payload: idempotency.JSON(payload)}
 	if c.differentKeys {
 		request.Key += name
 	}
 	if c.exec {
-		first, err := idempotency.Exec(ctx, store, request, func(context.Context) ([]table.Op, error) { return ops, nil })
+		first, err := idempotency.Exec(ctx, store, request, func(ctx context.Context) ([]table.Op, error) {
+			_, ops, err := plan(ctx)
+			return ops, err
+		})
 		return requestResult{replayed: err == nil && !first, err: err}
 	}
-	result, err := idempotency.Do(ctx, store, request, func(context.Context) (idempotency.Plan[effect], error) {
+	result, err := idempotency.Do(ctx, store, request, func(ctx context.Context) (idempotency.Plan[effect], error) {
+		e, ops, err := plan(ctx)
 		if c.reference {
-			return idempotency.Reference(effect{name}, effectKey(r.ID, name), ops...), nil
+			return idempotency.Reference(e, effectKey(r.ID, name), ops...), err
 		}
-		return idempotency.Snapshot(effect{name}, ops...), nil
+		return idempotency.Snapshot(e, ops...), err
 	})
 	return requestResult{result.Value, result.Replayed, err}
 }
@@ -131,8 +151,10 @@ func (c requests) borrow(ctx context.Context, client *dynamodb.Client, r *tablet
 // check returns an error if results and effects contradict each other or the
 // promise of one effect.
 func (c requests) check(ctx context.Context, tbl *table.Table, r *tabletest.Run, results []requestResult) error {
+	stored := map[string]effect{}
 	exists := func(name string) (bool, error) {
-		_, err := table.Get[effect](ctx, tbl.Consistent(), effectKey(r.ID, name))
+		var err error
+		stored[name], err = table.Get[effect](ctx, tbl.Consistent(), effectKey(r.ID, name))
 		if errors.Is(err, table.ErrNotFound) {
 			return false, nil
 		}
@@ -148,6 +170,8 @@ func (c requests) check(ctx context.Context, tbl *table.Table, r *tabletest.Run,
 			effects++
 		}
 		switch {
+		case got.err == nil && !c.exec && !got.replayed && got.value != stored[fmt.Sprint(i)]:
+			return fmt.Errorf("request %d returns %+v, and has stored %+v", i, got.value, stored[fmt.Sprint(i)])
 		case got.err == nil && !got.replayed && !has:
 			return fmt.Errorf("request %d says that it ran, and has no effect", i)
 		case has && (got.err != nil && !errors.Is(got.err, table.ErrOutcomeUnknown) || got.replayed):
@@ -196,19 +220,25 @@ func (c requests) replays(i int, name string) bool {
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]requests{
-		"Do, fresh":                   {payloads: []string{"p", "p"}, stock: 5},
-		"Do, fresh, three":            {payloads: []string{"p", "p", "p"}, stock: 5},
-		"Do, fresh, by reference":     {payloads: []string{"p", "p"}, stock: 5, reference: true},
-		"Do, repeated":                {payloads: []string{"p", "p"}, stock: 5, first: "p"},
-		"Do, expired":                 {payloads: []string{"p", "p"}, stock: 5, first: "p", expired: true},
-		"Do, two payloads":            {payloads: []string{"p", "q"}, stock: 5},
-		"Do, expired, two payloads":   {payloads: []string{"p", "q"}, stock: 5, first: "p", expired: true},
-		"Do, the last piece of stock": {payloads: []string{"p", "p"}, stock: 1, differentKeys: true},
-		"Do, stock that is borrowed":  {payloads: []string{"p"}, stock: 1, borrowed: true},
-		"Do, nothing in stock":        {payloads: []string{"p", "p"}},
-		"Exec, fresh":                 {payloads: []string{"p", "p"}, stock: 5, exec: true},
-		"Exec, repeated":              {payloads: []string{"p", "p"}, stock: 5, exec: true, first: "p"},
-		"Exec, expired":               {payloads: []string{"p", "p"}, stock: 5, exec: true, first: "p", expired: true},
+		"Do, fresh":                              {payloads: []string{"p", "p"}, stock: 5},
+		"Do, fresh, three":                       {payloads: []string{"p", "p", "p"}, stock: 5},
+		"Do, fresh, by reference":                {payloads: []string{"p", "p"}, stock: 5, reference: true},
+		"Do, repeated":                           {payloads: []string{"p", "p"}, stock: 5, first: "p"},
+		"Do, expired":                            {payloads: []string{"p", "p"}, stock: 5, first: "p", expired: true},
+		"Do, two payloads":                       {payloads: []string{"p", "q"}, stock: 5},
+		"Do, expired, two payloads":              {payloads: []string{"p", "q"}, stock: 5, first: "p", expired: true},
+		"Do, the last piece of stock":            {payloads: []string{"p", "p"}, stock: 1, differentKeys: true},
+		"Do, stock that is borrowed":             {payloads: []string{"p"}, stock: 1, borrowed: true},
+		"Do, nothing in stock":                   {payloads: []string{"p", "p"}},
+		"Do, a plan that reads":                  {payloads: []string{"p", "p"}, stock: 5, reads: true},
+		"Do, plans of two keys that read":        {payloads: []string{"p", "p"}, stock: 2, reads: true, differentKeys: true},
+		"Do, plans that read the last piece":     {payloads: []string{"p", "p"}, stock: 1, reads: true, differentKeys: true},
+		"Do, a plan that reads what is borrowed": {payloads: []string{"p"}, stock: 1, reads: true, borrowed: true},
+		"Do, expired, a plan that reads":         {payloads: []string{"p", "p"}, stock: 5, reads: true, first: "p", expired: true},
+		"Exec, a plan that reads":                {payloads: []string{"p", "p"}, stock: 5, reads: true, exec: true},
+		"Exec, fresh":                            {payloads: []string{"p", "p"}, stock: 5, exec: true},
+		"Exec, repeated":                         {payloads: []string{"p", "p"}, stock: 5, exec: true, first: "p"},
+		"Exec, expired":                          {payloads: []string{"p", "p"}, stock: 5, exec: true, first: "p", expired: true},
 	} {
 		for attempts, suffix := range map[int]string{0: "", 1: ", one attempt"} {
 			c.options.MaxAttempts = attempts

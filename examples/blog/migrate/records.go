@@ -91,7 +91,7 @@ func (r *Records[T]) fence(shard int) keys.Key {
 
 // holds is the check that an entity is still in a phase.
 func (r *Records[T]) holds(v T, p Phase) table.Op {
-	is := expression.Name(phaseAttribute).Equal(expression.Value(p))
+	is := table.If(phaseAttribute+" = ?", p)
 	return table.Check(r.fence(fences.Shard(r.id(v))), is).WithName(opFence)
 }
 
@@ -116,10 +116,9 @@ func (r *Records[T]) Phase(ctx context.Context) (Phase, error) { return r.read(c
 // Advance moves every fence on to a phase, except for those that are there or further.
 // A missing one is made: advance to [Old] before the first writer goes through the records.
 func (r *Records[T]) Advance(ctx context.Context, p Phase) error {
-	phase := expression.Name(phaseAttribute)
-	behind := phase.AttributeNotExists().Or(phase.LessThan(expression.Value(p)))
+	behind := table.If("attribute_not_exists("+phaseAttribute+") OR "+phaseAttribute+" < ?", p)
 	for i := range fences.Shards {
-		err := r.Old.Do(ctx, table.Update(r.fence(i), expression.Set(phase, expression.Value(p))).If(behind))
+		err := r.Old.Do(ctx, table.Update(r.fence(i), expression.Set(expression.Name(phaseAttribute), expression.Value(p))).If(behind))
 		if err != nil && !errors.Is(err, table.ErrConditionFailed) {
 			return err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -87,8 +85,7 @@ func (s *Store) CommentOps(ctx context.Context, c *Comment) ([]table.Op, error) 
 		return nil, err
 	}
 	c.copyFrom(author)
-	visible := expression.Name("publishedAt").AttributeExists().
-		Or(expression.Name("authorId").Equal(expression.Value(c.AuthorID)))
+	visible := table.If("attribute_exists(publishedAt) OR authorId = ?", c.AuthorID)
 	return append(s.Comments.CreateOps(c),
 		count(PostPrefix.PK(c.PostID), commentCount, 1),
 		table.Check(PostKey(c.PostID), visible).WithName(opPost)), nil

@@ -110,9 +110,9 @@ func (s *Store) recount(ctx context.Context, owner keys.Key, attribute string, q
 			}
 			n++
 		}
-		unchanged := expression.Name("changes").Equal(expression.Value(before.Changes))
+		unchanged := table.If("changes = ?", before.Changes)
 		if before.Changes == 0 {
-			unchanged = expression.Name("changes").AttributeNotExists()
+			unchanged = table.If("attribute_not_exists(changes)")
 		}
 		err = s.Table.Transact(ctx,
 			changeCounts(owner.PK, expression.Set(expression.Name(attribute), expression.Value(n))).If(unchanged).WithName(attribute),

@@ -169,7 +169,7 @@ func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []ta
 		return "", nil, ErrNoFolder
 	}
 	op := table.Update(NodeKey(drive, folder.Path), expression.Set(expression.Name("revision"), expression.Value(rand.Text()))).
-		If(expression.Name("nodeId").Equal(expression.Value(folder.ID)))
+		If(table.If("nodeId = ?", folder.ID))
 	return folder.ID, []table.Op{op.WithName(opFolder)}, err
 }
 

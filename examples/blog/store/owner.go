@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -64,7 +62,7 @@ func (s *Store) withoutOwner(ctx context.Context, m Membership) ([]table.Op, err
 }
 
 func isOwner(group, user string) table.Op {
-	owner := expression.Name("role").Equal(expression.Value(Owner))
+	owner := table.If("role = ?", Owner)
 	return table.Check(MemberKey(Membership{GroupID: group, UserID: user}), owner)
 }
 

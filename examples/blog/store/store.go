@@ -82,4 +82,4 @@ func New(t *table.Table, objects Objects) (*Store, error) {
 }
 
 // exists is the condition that there is an item under a key of the table.
-func exists() expression.ConditionBuilder { return expression.Name("pk").AttributeExists() }
+func exists() expression.ConditionBuilder { return table.If("attribute_exists(pk)") }

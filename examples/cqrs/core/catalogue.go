@@ -159,8 +159,7 @@ func (t Tenant) rebuildSome(ctx context.Context, task Task) error {
 			return err
 		}
 	}
-	position := expression.Name("position")
-	u := expression.Set(position, expression.Value(page.Items[n-1].Key().SK)).
+	u := expression.Set(expression.Name("position"), expression.Value(page.Items[n-1].Key().SK)).
 		Add(expression.Name("total"), expression.Value(n)).Add(expression.Name("done"), expression.Value(n))
-	return t.turn(ctx, t.step(task.ID, u, Running).If(position.Equal(expression.Value(task.Position))))
+	return t.turn(ctx, t.step(task.ID, u, Running).If(table.If("position = ?", task.Position)))
 }

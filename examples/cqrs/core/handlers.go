@@ -5,8 +5,6 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 )
@@ -83,7 +81,7 @@ const replayChunk = 1000
 // last, and must be looked at.
 func (s *Service) Replay(ctx context.Context) iter.Seq2[History, error] {
 	return func(yield func(History, error) bool) {
-		ofHistory := expression.Name("entityType").Equal(expression.Value(historyEntity.Type))
+		ofHistory := table.If("entityType = ?", historyEntity.Type)
 		for scan := (table.Scan{Limit: replayChunk, Filter: ofHistory, Consistent: true}); ; {
 			page, err := table.ScanPage[History](ctx, s.table, scan)
 			if err != nil {

@@ -104,12 +104,11 @@ func (t Tenant) count(id string, rows []waiting) table.Op {
 	if last.to == "" {
 		return t.progress(id, len(rows)-rejected, rejected)
 	}
-	position := expression.Name("position")
-	u := expression.Set(position, expression.Value(last.to)).
+	u := expression.Set(expression.Name("position"), expression.Value(last.to)).
 		Add(expression.Name("total"), expression.Value(len(rows))).
 		Add(expression.Name("done"), expression.Value(len(rows)-rejected)).
 		Add(expression.Name("rejected"), expression.Value(rejected))
-	return t.step(id, u, Running).If(position.Equal(expression.Value(first.from)))
+	return t.step(id, u, Running).If(table.If("position = ?", first.from))
 }
 
 // refused reports whether a transaction failed for a reason that lies in its

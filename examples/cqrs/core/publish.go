@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
@@ -161,8 +159,7 @@ func (t Tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 
 // dataOp puts the data, unless a later version is stored.
 func (t Tenant) dataOp(r Record) table.Op {
-	version := expression.Name("version")
-	newer := version.AttributeNotExists().Or(version.LessThan(expression.Value(r.Version)))
+	newer := table.If("attribute_not_exists(version) OR version < ?", r.Version)
 	return t.data.PutOps(new(Data{r}))[0].If(newer)
 }
 

@@ -233,7 +233,7 @@ func (t Tenant) stage(ctx context.Context, im Import, source []Change) error {
 		ops := t.imports.PatchOps(im.Key(), repo.Patch{
 			Set: map[string]any{"staged": to},
 			//mutants:guard cqrs: rows are staged once | TestALateImporter | If: => If: expression.ConditionBuilder{}, // If:
-			If: expression.Name("staged").Equal(expression.Value(from)),
+			If: table.If("staged = ?", from),
 		})
 		for n := from; n < to; n++ {
 			ops = append(ops, t.rows.CreateOps(new(Row{

@@ -169,7 +169,7 @@ func (t Tenant) progress(id string, done, rejected int) table.Op {
 	u := expression.Add(expression.Name("done"), expression.Value(done)).
 		Add(expression.Name("rejected"), expression.Value(rejected)).
 		Add(expression.Name("left"), expression.Value(-done-rejected))
-	enough := expression.Name("left").GreaterThanEqual(expression.Value(done + rejected))
+	enough := table.If("left >= ?", done+rejected)
 	return t.step(id, u, Running).If(enough)
 }
 
@@ -180,7 +180,7 @@ func (t Tenant) beginTask(ctx context.Context, id string) error {
 
 // finishTask ends a running task of which nothing is left to do.
 func (t Tenant) finishTask(ctx context.Context, id string) error {
-	nothing := expression.Name("left").Equal(expression.Value(0))
+	nothing := table.If("left = ?", 0)
 	return t.turn(ctx, t.step(id, t.end(Done), Running).If(nothing))
 }
 
@@ -216,7 +216,7 @@ func (t Tenant) expiry() int64 { return t.table.Now().Add(taskLife).Unix() }
 func (t Tenant) step(id string, u expression.UpdateBuilder, while Status) table.Op {
 	u = u.Set(expression.Name("updatedAt"), expression.Value(t.table.Now().UTC()))
 	return table.Update(taskKey(t.caller.Tenant, id), u).
-		If(expression.Name("status").Equal(expression.Value(while))).WithName(opTask)
+		If(table.If("status = ?", while)).WithName(opTask)
 }
 
 // turn runs a step, and with it the work that it counts, if any. A step by

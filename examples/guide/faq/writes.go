@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -104,7 +102,7 @@ func (s *Tracker) NextNumber(ctx context.Context, projectID string) (int64, erro
 func (s *Tracker) Spend(ctx context.Context, projectID string, amount int64) error {
 	_, err := s.counters.Patch(ctx, countersKey(projectID), repo.Patch{
 		Add: map[string]any{"budget": -amount},
-		If:  expression.Name("budget").GreaterThanEqual(expression.Value(amount)),
+		If:  table.If("budget >= ?", amount),
 	})
 	if errors.Is(err, table.ErrConditionFailed) {
 		return ErrBudget
@@ -130,7 +128,7 @@ func (s *Tracker) GetOrCreate(ctx context.Context, p Project) (Project, error) {
 
 // Assign gives a task to a member who is no guest.
 func (s *Tracker) Assign(ctx context.Context, projectID, id, userID string) (Task, error) {
-	noGuest := table.Check(memberKey(projectID, userID), expression.Name("role").NotEqual(expression.Value("guest"))).
+	noGuest := table.Check(memberKey(projectID, userID), table.If("role <> ?", "guest")).
 		IfExists().WithName("member")
 	t, err := s.tasks.UpdateWith(ctx, taskKey(projectID, id), func(t *Task) ([]table.Op, error) {
 		t.Assignee = userID

@@ -90,7 +90,7 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 	result, err := idempotency.Do(ctx, f.requests, request, func(context.Context) (idempotency.Plan[Booking], error) {
 		take := f.departures.PatchOps(departureKey(b.Route, b.Leaves), repo.Patch{
 			Add: map[string]any{"seatsLeft": -b.Seats},
-			If:  expression.Name("seatsLeft").GreaterThanEqual(expression.Value(b.Seats)),
+			If:  table.If("seatsLeft >= ?", b.Seats),
 		})
 		made := b
 		ops := append(f.bookings.CreateOps(&made), take...)

@@ -76,9 +76,8 @@ func (s *Payments) Pay(ctx context.Context, of, key string, body []byte) (idempo
 			return idempotency.Plan[Payment]{}, ErrBody
 		}
 		p.ID, p.Account = rand.Text(), of
-		cents := expression.Name("cents")
-		take := table.Update(balanceKey(of), expression.Add(cents, expression.Value(-p.Cents))).
-			If(cents.GreaterThanEqual(expression.Value(p.Cents))).WithName("balance")
+		take := table.Update(balanceKey(of), expression.Add(expression.Name("cents"), expression.Value(-p.Cents))).
+			If(table.If("cents >= ?", p.Cents)).WithName("balance")
 		ops := append(s.payments.CreateOps(&p), take)
 		return idempotency.Snapshot(p, ops...), nil
 	})

@@ -120,7 +120,7 @@ func (s *Bookings) Book(ctx context.Context, b Booking) error {
 func (s *Bookings) ops(b Booking) []table.Op {
 	left := expression.Name("seatsLeft")
 	take := table.Update(ferryKey(b.Ferry), expression.Add(left, expression.Value(-b.Seats))).
-		If(left.GreaterThanEqual(expression.Value(b.Seats))).WithName("seats")
+		If(table.If("seatsLeft >= ?", b.Seats)).WithName("seats")
 	return append(s.bookings.CreateOps(new(b)), take)
 }
 

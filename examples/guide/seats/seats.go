@@ -62,7 +62,7 @@ func (s *Shows) Sell(ctx context.Context, id, guest string) error {
 	free, guests := expression.Name("free"), expression.Name("guests")
 	sell := table.Update(showKey(id), expression.Add(free, expression.Value(-1)).
 		Set(guests, expression.ListAppend(guests, expression.Value([]string{guest}))))
-	err := s.table.Transact(ctx, sell.If(free.GreaterThan(expression.Value(0))))
+	err := s.table.Transact(ctx, sell.If(table.If("free > ?", 0)))
 	if errors.Is(err, table.ErrConditionFailed) {
 		return ErrSoldOut
 	}

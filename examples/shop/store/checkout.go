@@ -185,10 +185,10 @@ func take(p Product, quantity int, by string) table.Op {
 		Add(version, expression.Value(1)).
 		Set(expression.Name("changedBy"), expression.Value(by))
 	return table.Update(ProductKey(p.ID), update).
-		//mutants:guard shop: an order takes a piece only if there is one | TestScheduleLastPiece | If(stock.GreaterThanEqual(expression.Value(quantity))). =>
-		If(stock.GreaterThanEqual(expression.Value(quantity))).
-		If(expression.Name("active").Equal(expression.Value(true))).
-		If(expression.Name("price").Equal(expression.Value(p.Price))).
+		//mutants:guard shop: an order takes a piece only if there is one | TestScheduleLastPiece | If(table.If("stock >= ?", quantity)). =>
+		If(table.If("stock >= ?", quantity)).
+		If(table.If("active = ?", true)).
+		If(table.If("price = ?", p.Price)).
 		WithName("stock of " + p.Name)
 }
 

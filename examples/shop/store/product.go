@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/singletable/singletable/keys"
@@ -111,7 +110,7 @@ const categoryExists = "category exists"
 
 // checkCategory is the condition that a category exists.
 func checkCategory(id string) table.Op {
-	return table.Check(CategoryKey(id), expression.Name("PK").AttributeExists()).WithName(categoryExists)
+	return table.Check(CategoryKey(id), table.If("attribute_exists(PK)")).WithName(categoryExists)
 }
 
 // noCategory returns err, and says so if it is the category that does not exist.
