@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -238,4 +239,25 @@ func ExampleOp_Verb() {
 	// Output:
 	// Create user
 	// Delete former user
+}
+
+// A condition is its text, with a ? for each value. Names may be reserved words, such as status.
+func ExampleIf() {
+	t, cleanup := exampleTable(nil)
+	defer cleanup()
+	ctx := context.Background()
+	key := keys.Key{PK: "TRIP#7", SK: keys.Metadata}
+	if err := t.Do(ctx, table.Create(key, table.Item{
+		"status": &types.AttributeValueMemberS{Value: "open"}, "seats": &types.AttributeValueMemberN{Value: "3"},
+	})); err != nil {
+		log.Fatal(err)
+	}
+	for _, seats := range []int{2, 4} {
+		take := table.Update(key, expression.Add(expression.Name("seats"), expression.Value(-seats))).
+			If(table.If("status = ? AND seats >= ?", "open", seats))
+		fmt.Println(seats, errors.Is(t.Do(ctx, take), table.ErrConditionFailed))
+	}
+	// Output:
+	// 2 false
+	// 4 true
 }
