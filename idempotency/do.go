@@ -129,6 +129,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 
 // run makes a plan, and with it a record. Otherwise the call ends, with a result or an error.
 func (c *call[R]) run(ctx context.Context) (result Result[R], planned bool, err error) {
+	mark := rand.Text()
 	if c.plan, err = c.make(ctx); err != nil {
 		// A plan that reads can fail on the very effect of the first request.
 		record, known, lookupErr := c.lookup(ctx)
@@ -147,9 +148,9 @@ func (c *call[R]) run(ctx context.Context) (result Result[R], planned bool, err 
 		result, err = c.failed(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", errInvalidPlan, table.ErrTooLarge, n, maxOps))
 		return result, false, err
 	}
-	c.marks = append(c.marks, rand.Text())
+	c.marks = append(c.marks, mark)
 	// The time to keep the record begins now, however long the plan took.
-	if c.record, err = c.newRecord(c.r, c.mark(), c.print); err == nil {
+	if c.record, err = c.newRecord(c.r, mark, c.print); err == nil {
 		c.result, err = c.plan.fill(c.record, c.table, c.schema)
 	}
 	if err != nil {
