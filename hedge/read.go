@@ -165,18 +165,13 @@ func (c *read) receive(r *http.Request) result {
 	_ = limited.Close()
 	received.Body = io.NopCloser(&body)
 	if err != nil {
-		received.Body = io.NopCloser(io.MultiReader(&body, cutOff{err}))
+		received.Body = response.CutOff(body.Bytes(), err)
 	}
 	return result{response: received, success: err == nil && received.StatusCode >= 200 && received.StatusCode < 300}
 }
 
 // maxBuffer bounds what is reserved for a response before it is read.
 const maxBuffer = 1 << 20
-
-// cutOff is the end of a body that cannot be read any further.
-type cutOff struct{ error }
-
-func (c cutOff) Read([]byte) (int, error) { return 0, c.error }
 
 // takeBody reads and closes the body of a request, as an HTTP client must.
 func takeBody(r *http.Request) ([]byte, error) {

@@ -32,13 +32,13 @@ var errMoving = fmt.Errorf("%w: the idempotency record comes and goes", table.Er
 
 // Do runs a request once. plan returns the ops to write and the result; its ops
 // and the record of the request are one transaction. plan is called before anything is
-// written, and also for a repeated request. So it must only
-// read and draw ids. A repeated request gets the result of the first.
+// written, and also for a repeated request. So it must only read and draw ids. A repeated
+// request gets the result of the first.
 //
-// If an op is stale or in conflict, since another writer was faster, nothing is written, and plan is
-// called again: let it read what its ops expect, by consistent reads, and make all values
-// anew. A plan whose op expects the same again, such as a version that the request names, does not
-// read it: that is the end, with [table.ErrStale].
+// If an op is stale or in conflict, since another writer was faster, nothing is written, and
+// plan is called again, within the budget: let it read what its ops expect, by consistent
+// reads, and make all values anew. A plan whose op expects the same again, such as a version
+// that the request names, does not read it: that is the end, with [table.ErrStale].
 //
 // If the ops fail, no record is stored, and the key can be used again. A
 // transaction with an unknown outcome is sent again, which the record makes safe,
@@ -276,8 +276,8 @@ func (c *call[R]) attempt(ctx context.Context) (now state, record table.Item, er
 	return failed, nil, cmp.Or(c.unknown, err)
 }
 
-// expectsTheSame reports whether a stale op has expected what that of the run before has. Then the plan does
-// not read it.
+// expectsTheSame reports whether a stale op has expected what that of the run before has. Then
+// the plan does not read it.
 func (c *call[R]) expectsTheSame(err error) bool {
 	var stale interface{ Expected() any }
 	before := c.expected

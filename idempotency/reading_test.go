@@ -126,13 +126,19 @@ func (l *late) fault(t *testing.T) tabletest.Fault {
 	}
 }
 
+// newLateShop returns a shop whose first transaction is late, and whose second one is stale.
+func newLateShop(t *testing.T) (*shop, *late) {
+	t.Helper()
+	s, first := newShop(t, once), &late{}
+	s.faults.Next("TransactWriteItems", first.fault(t), tabletest.CancelTransaction("ConditionalCheckFailed", "None", "None"))
+	return s, first
+}
+
 // The first run is lost, and its transaction takes effect while the second one, with another number,
 // is made. The result is what the record holds.
 func TestRecordOfAnEarlierRun(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, once)
-	var first late
-	s.faults.Next("TransactWriteItems", first.fault(t), tabletest.CancelTransaction("ConditionalCheckFailed", "None", "None"))
+	s, first := newLateShop(t)
 	runs := 0
 	result, err := idempotency.Do(t.Context(), s.store, request("k"), func(ctx context.Context) (idempotency.Plan[int64], error) {
 		if runs++; runs == 2 {
@@ -153,9 +159,7 @@ func TestPlanThatRefusesAfterALostAttempt(t *testing.T) {
 	for name, arrives := range map[string]bool{"it takes effect": true, "it may still": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t, once)
-			var first late
-			s.faults.Next("TransactWriteItems", first.fault(t), tabletest.CancelTransaction("ConditionalCheckFailed", "None", "None"))
+			s, first := newLateShop(t)
 			runs := 0
 			result, err := idempotency.Do(t.Context(), s.store, request("k"), func(ctx context.Context) (idempotency.Plan[int64], error) {
 				if runs++; runs == 1 {

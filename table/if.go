@@ -19,18 +19,19 @@ import (
 //	table.If("state IN ?", []string{"open", "waiting"})
 //	table.If("begins_with(name, ?) AND size(tags) < ?", "A", 10)
 //
-// The text has the operators and functions of DynamoDB: = <> < <= > >=, BETWEEN ? AND ?, IN, AND, OR,
-// NOT, parentheses, attribute_exists, attribute_not_exists, attribute_type, begins_with,
-// contains and size. AND binds stronger than OR, and NOT stronger than AND. Each ? is one of the values, in order, which are encoded as
-// by attributevalue. IN takes a list of ? in parentheses, or one ? for a slice.
+// The text has the operators and functions of DynamoDB: = <> < <= > >=, BETWEEN ? AND ?, IN,
+// AND, OR, NOT, parentheses, attribute_exists, attribute_not_exists, attribute_type,
+// begins_with, contains and size. AND binds stronger than OR, and NOT stronger than AND. Each ?
+// is one of the values, in order, which are encoded as by attributevalue. IN takes a list of ?
+// in parentheses, or one ? for a slice.
 //
 // A name can be any word, also a reserved one such as status or size. One with other characters
 // has quotes, and ” for a quote in it: 'a.b' is one name, and a.b[0] a path. The words AND, OR,
 // NOT, BETWEEN and IN are names in quotes only, or in small letters.
 //
-// Let the text be a constant of the program. It is parsed as a whole, so that no value can change
-// what the condition means. The error of a faulty text, or of values that are too few or too many, is
-// that of the operation, and matches [ErrInvalid].
+// Let the text be a constant of the program. It is parsed as a whole, so that no value can
+// change what the condition means. The error of a faulty text, or of values that are too few
+// or too many, is that of the operation, and matches [ErrInvalid]; nothing is sent.
 //
 // AWS: "Comparison operator and function reference", Amazon DynamoDB Developer Guide.
 func If(text string, values ...any) expression.ConditionBuilder {

@@ -179,7 +179,8 @@ var writers = sync.Pool{New: func() any { return new(item.Writer) }}
 
 const maxBuffer = 1 << 20
 
-// callOptions returns the option of a call of the client, which goes on from a replay if there was one.
+// callOptions returns the option of a call of the client, which goes on from a replay if there
+// was one.
 func (t *Table) callOptions(r *request, replay *replay.Call) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
 		t.installProtocol(o, r)

@@ -64,10 +64,10 @@ func (c *Client) Call(operation string, body []byte) Call {
 // HTTPClient returns that of the SDK's client.
 func (c *Client) HTTPClient() aws.HTTPClient { return c.options.HTTPClient }
 
-// Send sends the request by a template, and returns the body of the response if its status is 200
-// and it has at most so many bytes. The caller reads it and calls Accept, or Return. In all other cases,
-// and if there is no template yet, the SDK's client has to make the call, with Options and the
-// context of Resume.
+// Send sends the request by a template, and returns the body of the response if its status is
+// 200 and it has at most so many bytes. The caller reads it and calls Accept, or Return. In all
+// other cases, and if there is no template yet, the SDK's client has to make the call, with
+// Options and the context of Resume.
 func (c *Call) Send(ctx context.Context, client aws.HTTPClient, most int64) (body response.Body, ok bool) {
 	t := c.client.template(c.operation)
 	if t == nil || ctx.Err() != nil {
@@ -112,7 +112,9 @@ func (c *Call) request(ctx context.Context, t *template) *http.Request {
 func (c *Call) Accept(body response.Body) {
 	body.Release()
 	_ = c.release(nil)
-	c.client.known.Store(false)
+	if c.client.alike.Load() { // rarely: all calls share it
+		c.client.alike.Store(false)
+	}
 }
 
 // Return gives back the body of a response that is for the SDK's client.
@@ -237,8 +239,9 @@ func (r *retryer) GetAttemptToken(ctx context.Context) (func(error) error, error
 // began reports whether there is something to hand over.
 func (c *Call) began() bool { return c.release != nil || c.refused != nil }
 
-// Resume returns the context for the call of the SDK's client. It cannot end before the client was
-// handed what came of the first attempt, or of what precedes it. After that call, end is called with its error.
+// Resume returns the context for the call of the SDK's client. It cannot end before the client
+// was handed what came of the first attempt, or of what precedes it. After that call, end is
+// called with its error.
 func (c *Call) Resume(ctx context.Context) (resumed context.Context, end func(error)) {
 	if c.began() {
 		c.resumed = newResumed(ctx)

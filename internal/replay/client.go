@@ -31,9 +31,9 @@ type Client struct {
 	// skew is how far the clock of DynamoDB is ahead of ours, in nanoseconds.
 	skew atomic.Int64
 	off  atomic.Bool
-	// known means that a form was refused of the client's own request, too, and that nothing
+	// alike means that a form was refused of the client's own request, too, and that nothing
 	// has succeeded since.
-	known atomic.Bool
+	alike atomic.Bool
 }
 
 // New returns a Client, nil if something of others may stand between a call of the SDK's client
@@ -70,9 +70,9 @@ func plain(o *dynamodb.Options) bool {
 		len(o.AuthSchemes) == 1 && reflect.TypeOf(o.AuthSchemes[0]).String() == "*auth.HTTPAuthScheme"
 }
 
-// known are the options that may have a value: they show in requests, from which templates are made, or are
-// looked at in plain, or matter only to what the SDK's client does after a failure. All
-// others, also those of later releases of the SDK, have to be empty.
+// known are the options that may have a value: they show in requests, from which templates are
+// made, or are looked at in plain, or matter only to what the SDK's client does after a
+// failure. All others, also those of later releases of the SDK, have to be empty.
 var known = [...]string{
 	"AccountIDEndpointMode", "AppID", "BaseEndpoint", "Credentials", "DefaultsMode", "DisableClockSkewCorrection",
 	"DisableValidateResponseChecksum", "EndpointOptions", "IdempotencyTokenProvider", "Logger", "Region",
@@ -98,8 +98,8 @@ func empty(v reflect.Value) bool {
 	}
 }
 
-// observe takes the time of a response, which has come at that time, for the clock of DynamoDB, as the
-// SDK does. Code: aws-sdk-go-v2, aws/middleware/middleware.go.
+// observe takes the time of a response, which has come at that time, for the clock of DynamoDB,
+// as the SDK does. Code: aws-sdk-go-v2, aws/middleware/middleware.go.
 func (c *Client) observe(r receipt, begun, at time.Time) {
 	const longest = 15 * time.Minute
 	if r.err != nil || r.response == nil || c.options.DisableClockSkewCorrection {
@@ -117,7 +117,7 @@ func (c *Client) observe(r receipt, begun, at time.Time) {
 // well and nothing has succeeded since.
 func (c *Call) Again(err error) bool {
 	//mutants:guard a request that the client has made is not sent again | TestRefusedFormWithinTheBudget ./table | !c.later && =>
-	return c.sent && !c.later && !c.client.known.Load() && slices.Contains(formal[:], refusal(err))
+	return c.sent && !c.later && !c.client.alike.Load() && slices.Contains(formal[:], refusal(err))
 }
 
 // Judge is given what came of the same request when the SDK's client has sent it by itself. After
@@ -129,7 +129,7 @@ func (c *Call) Judge(before, err error) {
 	if err == nil || code != "" && code != was && !response.Throttled(code) {
 		c.client.off.Store(true)
 	}
-	c.client.known.Store(code == was)
+	c.client.alike.Store(code == was)
 }
 
 // formal are the codes of errors about the form of a request. AWS: "Common Errors",

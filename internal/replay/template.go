@@ -43,8 +43,8 @@ type template struct {
 	values context.Context
 }
 
-// lifetime is how long a template is used before the SDK's client sends a request again, which may have
-// changed.
+// lifetime is how long a template is used before the SDK's client sends a request again, which
+// may have changed.
 const lifetime = time.Hour
 
 const (

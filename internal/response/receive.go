@@ -112,15 +112,15 @@ func Receive(response *smithyhttp.Response, most int64) (Body, error) {
 }
 
 // ReceivePlain reads and closes the body of a response that the SDK has not seen, which has at
-// most so many bytes. After an error, and after [Body.Return], the SDK can read the response, and meets the
-// same.
+// most so many bytes. After an error, and after [Body.Return], the SDK can read the response,
+// and meets the same.
 func ReceivePlain(response *smithyhttp.Response, most int64, checksum bool) (Body, error) {
 	body := Body{buffers.Get().(*bytes.Buffer)}
 	received := LimitBody(response.Body, most)
 	_, err := body.buffer.ReadFrom(received)
 	_ = received.Close()
 	if err != nil {
-		response.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body.buffer.Bytes()), cutOff{err}))
+		response.Body = CutOff(body.buffer.Bytes(), err)
 		return Body{}, err
 	}
 	if want := response.Header.Get("X-Amz-Crc32"); want != "" && checksum {
@@ -139,10 +139,15 @@ func (b Body) Return(response *smithyhttp.Response) {
 	response.Body = io.NopCloser(bytes.NewReader(b.buffer.Bytes()))
 }
 
-// cutOff is the end of a body that cannot be read any further.
-type cutOff struct{ error }
+// CutOff returns a body that has these bytes, and cannot be read any further.
+func CutOff(read []byte, err error) io.ReadCloser {
+	return io.NopCloser(io.MultiReader(bytes.NewReader(read), failing{err}))
+}
 
-func (c cutOff) Read([]byte) (int, error) { return 0, c.error }
+// failing is the end of such a body.
+type failing struct{ error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.error }
 
 // Good reports whether a response is that of a success.
 func Good(response *smithyhttp.Response) bool {
