@@ -141,7 +141,7 @@
 //	values      item.go errors.go event.go
 //	the table   key.go table.go
 //	an op       op.go expression.go check.go vector.go guard.go prepare.go
-//	a request   request.go retry.go protocol.go response.go items.go middleware.go, then internal/replay
+//	a request   request.go retry.go protocol.go response.go shape.go items.go middleware.go, then internal/replay
 //	by key      get.go batch.go
 //	writes      write.go transact.go
 //	queries     query.go reader.go page.go scan.go row.go search.go
