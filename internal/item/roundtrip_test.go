@@ -57,6 +57,10 @@ type (
 		Tag
 		cache int //nolint:unused // it is not stored
 	}
+	marked struct {
+		Tag
+		Mark nothing
+	}
 	overrides struct {
 		Tag
 		Name string
@@ -208,6 +212,7 @@ func TestRoundTrip(t *testing.T) {
 		"of one with a name":                   {&field[named]{named{Tag{"a"}, "b"}}, ""},
 		"of one with a name for its attribute": {&field[renamed]{renamed{Tag{"a"}, "b"}}, hidesRest},
 		"of one next to an unexported field":   {&field[aloneIn]{aloneIn{Tag: Tag{"a"}}}, ""},
+		"of one next to one without a size":    {&field[marked]{marked{Tag: Tag{"a"}}}, ""},
 		"its own methods in their place":       {&field[overrides]{overrides{Tag{"a"}, "b"}}, ""},
 
 		"an interface with methods": {&field[fmt.Stringer]{userID(7)}, unread},
