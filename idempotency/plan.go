@@ -194,7 +194,7 @@ func (p Plan[R]) referred(given types.AttributeValue, t *table.Table, spec schem
 		}
 		switch op.Verb() {
 		case "Put", "Create":
-			known, written = t.Written(op).Item, true // nil if the transaction will be refused
+			known, written = t.Written(op.Key(), p.ops...).Item, true // nil if the transaction will be refused
 		case "Update":
 			written = true
 		}

@@ -143,6 +143,6 @@
 //	an op       op.go expression.go check.go vector.go guard.go prepare.go
 //	a request   request.go retry.go protocol.go response.go shape.go items.go middleware.go, then internal/replay
 //	by key      get.go batch.go
-//	writes      write.go transact.go
+//	writes      write.go add.go transact.go
 //	queries     query.go reader.go page.go scan.go row.go search.go
 package table

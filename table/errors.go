@@ -59,6 +59,13 @@ var (
 	// ErrNewerShape means that a newer program has written the item, in a shape that
 	// does not admit this one: see package repo. Nothing was written.
 	ErrNewerShape = errors.New("item has a newer shape than this program may touch")
+	// ErrLimit means that the number of a counter would pass its Min or Max: see Counter of
+	// package repo. Nothing was written. [FailedOp] finds it by the name of the counter, after
+	// the type of the entity: "TICKET seats". It is reported only if nothing else failed.
+	ErrLimit = errors.New("over the limit of a counter")
+	// ErrUncounted means that the item in which a counter counts is missing or expired, or of
+	// another type than the counter's Owner. Nothing was written.
+	ErrUncounted = errors.New("the item that counts is missing, or of another type")
 	// ErrInvalid means that an argument is invalid: a key, a query, a write, a
 	// cursor, a schema, the description of an entity or an index. Every such error
 	// of the module matches it. Nothing was written, and nothing sent but reads: Save and
@@ -327,7 +334,7 @@ func (c Class) String() string {
 
 var permanent = []error{
 	ErrNotFound, ErrWrongType, ErrExists, ErrConditionFailed, ErrStale, ErrTooLarge,
-	ErrInvalid,
+	ErrInvalid, ErrLimit, ErrUncounted,
 }
 
 // Classify says what the same call, made again with the same arguments, can do
@@ -338,7 +345,7 @@ var permanent = []error{
 //     [ErrConflict], every 5xx, 408 and 429, a response that cannot be read,
 //     such as a proxy's, a broken connection, and an index that is still being filled.
 //   - [Permanent]: a refusal that the arguments or the stored item cause, such as
-//     [ErrNotFound], [ErrExists], [ErrConditionFailed], [ErrTooLarge] and
+//     [ErrNotFound], [ErrExists], [ErrConditionFailed], [ErrLimit], [ErrTooLarge] and
 //     everything that is invalid; and an update that the stored item has no place
 //     for, or whose sum is no number. It outweighs other causes of the same error:
 //     a transaction with a failed condition and a conflict is permanent. So is

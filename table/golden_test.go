@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -42,6 +43,19 @@ var requests = map[string]func(*testing.T, *table.Table){
 	"patch": func(t *testing.T, tbl *table.Table) {
 		must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("3"), "a.b": str("x")}, "name", "gone")))
 		must(t, tbl.Do(t.Context(), table.Patch(user, nil, "a.b").If(nIs(3))))
+	},
+	"add": func(t *testing.T, tbl *table.Table) {
+		most, least := int64(9), int64(-9)
+		add := func(n int64, max *int64) table.Op {
+			return table.Add(user, item.Addition{Type: "USER", Terms: []item.Term{
+				{Attribute: "n", N: n, Max: max}, {Attribute: "a.b", N: -n, Min: &least, Max: max},
+			}})
+		}
+		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"entityType": str("USER"), "n": num("1")})))
+		must(t, tbl.Do(t.Context(), add(1, nil)))
+		must(t, tbl.Transact(t.Context(), add(1, &most), add(2, &most), table.Patch(user, table.Item{"name": str("x")}).If(nIs(2))))
+		alone := item.Addition{Type: "USER", Creates: true, Terms: []item.Term{{Attribute: "n", N: 1}}}
+		must(t, tbl.Do(t.Context(), table.Add(keys.Key{PK: keys.User.PK("u-789"), SK: keys.Profile}, alone)))
 	},
 	"guards": func(t *testing.T, tbl *table.Table) {
 		var ops []table.Op

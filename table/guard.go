@@ -140,6 +140,9 @@ func (o *Op) reasons(stored Item, s *schema.Table) []requirement {
 			all[i].err = o.stale()
 		}
 	}
+	if o.adds != nil && o.verb == verbUpdate {
+		all = append(all, o.adds.requirements(stored)...)
+	}
 	if o.condition.IsSet() {
 		all = append(all, requirement{err: o.unmet(), holds: true}) // as far as anybody but DynamoDB knows
 	}

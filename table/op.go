@@ -59,6 +59,7 @@ type Op struct {
 	condition expression.ConditionBuilder
 	orStale   bool // see [item.Guard]
 	guard     guard
+	adds      *additions
 }
 
 const (
@@ -167,6 +168,7 @@ type write struct {
 	key  Item // key attributes; Put and Create have them in item
 	item Item // the whole item, of Put and Create
 	size int  // bytes of the item; of an Update, the least that it can have
+	from int  // the position of the op among those of its transaction, from 0
 	// The expressions, as the API has them. Nil means none.
 	condition *string
 	update    *string
@@ -189,7 +191,7 @@ func Patch(key keys.Key, set Item, remove ...string) Op {
 
 // setPatch makes the update expression of a patch.
 func (w *write) setPatch(p patch) error {
-	if len(p.set) == 0 && len(p.remove) == 0 {
+	if p.empty() {
 		return fmt.Errorf("%w: a Patch without attributes", errInvalidOp)
 	}
 	w.names = make(map[string]string, len(p.set)+len(p.remove)+2)
@@ -222,6 +224,8 @@ func (w *write) setPatch(p patch) error {
 	w.update = &text
 	return nil
 }
+
+func (p patch) empty() bool { return len(p.set) == 0 && len(p.remove) == 0 }
 
 // names returns the attributes that are set, sorted.
 func (p patch) names() []string {

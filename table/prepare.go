@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
 )
 
 // prepare checks the op and makes it ready.
@@ -30,6 +32,9 @@ func (t *Table) prepare(op *Op) (write, error) {
 		return w, err
 	}
 	err := w.buildExpressions()
+	if err == nil && op.adds != nil && op.verb == verbUpdate {
+		err = t.addTerms(&w)
+	}
 	if err == nil {
 		err = t.require(&w)
 	}
@@ -54,17 +59,24 @@ func (t *Table) setItem(w *write) (err error) {
 		}
 		t.setKey(w.item, w.op.key)
 	}
+	if w.op.adds != nil {
+		if w.item, err = w.op.adds.addTo(w.item, t.schema.TypeAttribute); err != nil {
+			return err
+		}
+	}
 	w.size, err = t.checkAttributes(w.item)
 	return err
 }
 
-// Written returns the item that a Put or Create stores, and none of another op. It is for
-// package idempotency alone.
-func (t *Table) Written(op Op) item.Made {
-	if op.verb != verbPut && op.verb != verbCreate {
+// Written returns the item that a Put or Create among ops stores under a key, and none if there
+// is none. It is for package idempotency alone.
+func (t *Table) Written(key keys.Key, ops ...Op) item.Made {
+	ops = merge(ops).ops
+	i := slices.IndexFunc(ops, func(op Op) bool { return op.key == key && (op.verb == verbPut || op.verb == verbCreate) })
+	if i < 0 {
 		return item.Made{}
 	}
-	w := write{op: &op}
+	w := write{op: &ops[i]}
 	if err := t.setItem(&w); err != nil {
 		return item.Made{Err: err}
 	}
@@ -109,7 +121,8 @@ func (w *write) buildExpressions() error {
 		return fmt.Errorf("%w: a Check without a condition", errInvalidOp)
 	}
 	changes, patches := w.op.value.(patch)
-	if patches {
+	adds := w.op.adds != nil
+	if patches && !(adds && changes.empty()) {
 		if err := w.setPatch(changes); err != nil {
 			return err
 		}
@@ -119,7 +132,13 @@ func (w *write) buildExpressions() error {
 		return nil
 	}
 	builder := expression.NewBuilder()
-	if builds {
+	if builds && adds {
+		update, err := w.op.adds.updated(w.op.update)
+		if err != nil {
+			return err
+		}
+		builder = builder.WithUpdate(update)
+	} else if builds {
 		builder = builder.WithUpdate(w.op.update)
 	}
 	if w.op.condition.IsSet() {
@@ -150,7 +169,7 @@ func (w *write) buildExpressions() error {
 // sets the size of what an update stores.
 func (t *Table) checkExpressions(w *write) error {
 	var err error
-	if p, patches := w.op.value.(patch); patches {
+	if p, patches := w.op.value.(patch); patches && w.op.adds == nil {
 		w.size, err = t.checkPatch(p, *w.update, w.key)
 	} else if w.update != nil {
 		var update formula

@@ -53,7 +53,7 @@ func (e *TxError) Unwrap() []error {
 }
 
 // Transact runs 1 to 100 ops together, all or none, at twice the write units.
-// Each op must be about another item. What DynamoDB would refuse for its number,
+// Each op must be about another item, but for those by which package repo counts: see [Add]. What DynamoDB would refuse for its number,
 // its size or because two ops are about one item is refused before anything is
 // sent, and [FailedOp] finds the op.
 //
@@ -104,12 +104,14 @@ func (t *Table) TransactPut(ctx context.Context, entries ...Entry) error {
 }
 
 // prepareAll makes the ops of a transaction ready and checks them as a whole.
-func (t *Table) prepareAll(ops []Op) ([]write, error) {
-	if len(ops) == 0 {
+func (t *Table) prepareAll(given []Op) ([]write, error) {
+	if len(given) == 0 {
 		return nil, fmt.Errorf("%w: a transaction without ops", errInvalidOp)
 	}
+	m := merge(given)
+	ops := m.ops
 	if len(ops) > maxTransaction {
-		return nil, opError(maxTransaction, ops[maxTransaction],
+		return nil, opError(m.at(maxTransaction), ops[maxTransaction],
 			fmt.Errorf("%w: the transaction has %d ops, DynamoDB takes %d", ErrTooLarge, len(ops), maxTransaction))
 	}
 	writes := make([]write, len(ops))
@@ -117,20 +119,31 @@ func (t *Table) prepareAll(ops []Op) ([]write, error) {
 	total := 0
 	for i, op := range ops {
 		w, err := t.prepare(&ops[i])
+		w.from = m.at(i)
 		if err != nil {
-			return nil, opError(i, op, err)
+			return nil, w.failed(err)
 		}
-		if j, twice := first[op.key]; twice {
-			return nil, opError(i, op, fmt.Errorf("%w: it is about the same item as op %d (%s), and a transaction takes one op for an item; "+
-				"a key that one entity or copy gives up is free for another in the next transaction", errInvalidOp, j+1, ops[j].verb))
+		if k, twice := first[op.key]; twice {
+			return nil, w.failed(fmt.Errorf("%w: it is about the same item as op %d (%s), and a transaction takes one op for an item; "+
+				"a key that one entity or copy gives up is free for another in the next transaction", errInvalidOp, m.at(k)+1, ops[k].verb))
 		}
 		if total += w.size; total > maxTransactionSize {
-			return nil, opError(i, op, fmt.Errorf("%w: the items up to here have %d bytes together, DynamoDB takes %d in a transaction",
+			return nil, w.failed(fmt.Errorf("%w: the items up to here have %d bytes together, DynamoDB takes %d in a transaction",
 				ErrTooLarge, total, maxTransactionSize))
 		}
 		first[op.key], writes[i] = i, w
 	}
 	return writes, nil
+}
+
+// failed returns the error of a write of a transaction: for a number that it adds to, that of
+// the op that was to count there.
+func (w *write) failed(err error) *Error {
+	failed := opError(w.from, *w.op, err)
+	if of, is := errors.AsType[*countError](err); is {
+		failed.OpNumber, failed.Name = of.term.from+1, of.term.Counter
+	}
+	return failed
 }
 
 func (t *Table) transact(ctx context.Context, writes []write) error {
@@ -248,6 +261,9 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		kind := kindOf(code)
 		if errors.Is(kind, ErrConditionFailed) {
 			kind = t.reason(op, r.Item)
+			if op.adds != nil {
+				kind = op.adds.reason(kind, t.Expired(r.Item, t.Now()))
+			}
 		}
 		switch message := aws.ToString(r.Message); {
 		case outgrown(code, message):
@@ -255,13 +271,26 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		case kind == nil:
 			kind = fmt.Errorf("%s: %s", code, message)
 		}
-		failed := opError(i, *op, kind)
+		failed := writes[i].failed(kind)
 		if !t.mayRewrite {
 			failed.Stored = r.Item
 		}
 		tx.Failed = append(tx.Failed, failed)
 	}
+	tx.Failed = withoutLimits(tx.Failed)
 	return tx
+}
+
+// withoutLimits leaves out the limits of counters, if they are not all that failed: the write
+// itself may have taken the last place, in an earlier attempt.
+func withoutLimits(failed []*Error) []*Error {
+	limit := func(f *Error) bool { return errors.Is(f, ErrLimit) }
+	other := func(f *Error) bool { return !limit(f) }
+	//mutants:guard who has the last place is not told that it is taken | TestLimitIsReportedAlone
+	if slices.ContainsFunc(failed, other) {
+		return slices.DeleteFunc(failed, limit)
+	}
+	return failed
 }
 
 // FailedOp returns the op of that name, given with [Op.WithName], because of

@@ -67,7 +67,7 @@ func (t *Table) do(ctx context.Context, op Op) error {
 	if err != nil {
 		return err
 	}
-	if op.verb == verbCheck {
+	if op.verb == verbCheck || op.adds != nil {
 		return t.transact(ctx, []write{w})
 	}
 	return t.write(ctx, w, "", nil)
@@ -205,7 +205,7 @@ func (w *write) written(attribute string) types.AttributeValue {
 
 // repeatable reports whether executing the write twice leads to the same item.
 func (w *write) repeatable() bool {
-	if _, patches := w.op.value.(patch); patches {
+	if _, patches := w.op.value.(patch); patches && w.op.adds == nil {
 		return true
 	}
 	return repeatable(w.update)

@@ -1,0 +1,29 @@
+package item
+
+// Counted is the attribute of an entity with counters that says what was counted of it, its
+// mark: a map, by the name of the counter, of lists of the attribute that has the number, the
+// amount that was added, and the key of the item that has the attribute.
+const Counted = "entityCounted"
+
+// Term is an amount that counting adds to a number.
+type Term struct {
+	// Counter names the counter in errors.
+	Counter   string
+	Attribute string
+	N         int64
+	// Min and Max bound the number; nil means no bound. Max is checked if the sum of all terms
+	// of the attribute is above 0, and Min if it is below.
+	Min, Max *int64
+}
+
+// Addition is what package repo adds to an item that counts.
+type Addition struct {
+	Terms []Term
+	// Type is the type of the item; empty means any.
+	Type string
+	// Creates means that a missing item is created. Otherwise it must be there.
+	Creates bool
+	// Counts means that the item counts something that it did not count before. So it must
+	// not be deleted in the same transaction.
+	Counts bool
+}
