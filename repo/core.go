@@ -103,6 +103,12 @@ func (c *core) init(t *table.Table, entity description) error {
 	for name, gone := range c.shapes.touched {
 		c.own[name] = gone
 	}
+	if len(entity.Counters) > 0 {
+		c.reserved[item.Counted], c.own[item.Counted] = true, true
+	}
+	for _, name := range entity.Counted {
+		c.reserved[name] = true
+	}
 	for _, name := range c.attributes {
 		c.own[name] = false
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -93,7 +94,8 @@ func (e *description) keyed(attributes []string) (read []string) {
 	return read
 }
 
-// functions returns all key functions of the entity, and one for its claims.
+// functions returns all key functions of the entity, and one for its claims and for
+// each counter.
 func (e *description) functions() (all []keyFunc) {
 	for _, of := range e.items() {
 		all = append(all, of.Key)
@@ -107,6 +109,12 @@ func (e *description) functions() (all []keyFunc) {
 				joined.PK, joined.SK = joined.PK+key.PK+"\x00", joined.SK+key.SK+"\x00"
 			}
 			return joined
+		})
+	}
+	for _, x := range e.Counters {
+		all = append(all, func(v any) keys.Key {
+			is, _ := x.amount(v)
+			return keys.Key{PK: is.key.PK + keys.PK(strconv.FormatInt(is.n, 10)), SK: is.key.SK}
 		})
 	}
 	return all

@@ -36,7 +36,8 @@ func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
 }
 
 // Changes returns the names of the attributes in which two values of the entity
-// differ, in order. The version, which every write changes, is not one of them. Sets
+// differ, in order. The version, which every write changes, is not one of them, nor are
+// [Entity].Counted, which change without one. Sets
 // are equal if they have the same elements. A value that does not encode is
 // [table.ErrInvalid].
 func (r *Repo[T]) Changes(before, after T) ([]string, error) {
@@ -51,7 +52,7 @@ func (c *core) changes(before, after any) ([]string, error) {
 	var names []string
 	for _, change := range changes {
 		// Of a plain value that differs, Before is not given.
-		if change.Name != c.entity.Version && (change.Before == nil || !item.EqualUnordered(change.Before, change.After)) {
+		if change.Name != c.entity.Version && !slices.Contains(c.entity.Counted, change.Name) && (change.Before == nil || !item.EqualUnordered(change.Before, change.After)) {
 			names = append(names, change.Name)
 		}
 	}

@@ -44,11 +44,17 @@ type Entity[T any] struct {
 	// programs that write the entity need the same Claims: docs/releases-side-by-side.md.
 	Claims func(T) []keys.Key
 
+	// Counters are numbers in other items that every write of the entity keeps exact, and
+	// Counted the attributes of T, of type int64, in which other entities count.
+	Counters []Counter[T]
+	Counted  []string
+
 	// Version names the attribute that guards writes: a write of a stale value is
 	// [table.ErrStale]. A string is a revision, drawn at random for each write. Prefer it: it is
 	// never used twice, and serves as an ETag. An int64 counts the writes from 1, also those of
 	// an entity that is deleted and re-created, which a stale writer can take for the former
-	// one. Empty means that the last write wins; then there are no Copies, Claims or Upgrades.
+	// one. Empty means that the last write wins; then there are no Copies, Claims,
+	// Counters or Upgrades.
 	Version string
 
 	// Upgrades convert items of earlier releases, from OldestShape on. To change T, append one.
@@ -110,7 +116,14 @@ func describe[T any](e Entity[T]) description {
 	d.Entity = Entity[any]{
 		Type: e.Type, Key: ofPointer(e.Key), Indexes: indexesOf(e.Indexes),
 		Version: e.Version, Upgrades: e.Upgrades, OldestShape: e.OldestShape,
-		FormerCopies: ofPointers(e.FormerCopies),
+		FormerCopies: ofPointers(e.FormerCopies), Counted: e.Counted,
+	}
+	for _, x := range e.Counters {
+		of := Counter[any]{Name: x.Name, Key: ofPointer(x.Key), Owner: x.Owner, Alone: x.Alone, Attribute: x.Attribute, Min: x.Min, Max: x.Max}
+		if x.Amount != nil {
+			of.Amount = func(v any) int64 { return x.Amount(*v.(*T)) }
+		}
+		d.Counters = append(d.Counters, of)
 	}
 	if e.Claims != nil {
 		d.Claims = func(v any) []keys.Key { return e.Claims(*v.(*T)) }
@@ -186,6 +199,7 @@ func (e *description) validate(spec schema.Table) error {
 	e.ttlProblems(p, spec)
 	e.vectorProblems(p, spec, names, known)
 	e.claimProblems(p, spec)
+	e.counterProblems(p, spec, names, known)
 	if slices.ContainsFunc(e.FormerCopies, func(key keyFunc) bool { return key == nil }) {
 		p.add("FormerCopies: one is nil")
 	}

@@ -133,7 +133,7 @@ func (c *core) loadMain(ctx context.Context, key keys.Key) (*stored, error) {
 // complete adds to the value of a main item what else is known of it.
 func (c *core) complete(s *stored, loose bool) error {
 	s.shape = c.shapes.current
-	if loose || len(c.indexAttributes) > 0 || len(c.shapes.touched) > 0 {
+	if loose || len(c.indexAttributes) > 0 || len(c.shapes.touched) > 0 || len(c.entity.Counters) > 0 {
 		s.extra = s.raw.Attributes(c.isExtra)
 	}
 	s.stamp, s.keys = c.stampIn(s.v), c.keysOf(s.v)

@@ -19,18 +19,49 @@ func (r *Repo[T]) CreateOps(v *T) []table.Op { return r.core.createOps(v, v) }
 
 // createOps returns the ops of [Repo.CreateOps]. It sets the stamp in made, which becomes the
 // value of v, and may be v.
-func (c *core) createOps(v, made any) []table.Op {
+func (c *core) createOps(v, made any) []table.Op { return c.createOver(v, made, over{}) }
+
+// createOver is createOps over an expired item, which is taken out of what it is counted in.
+func (c *core) createOver(v, made any, former over) []table.Op {
 	if isNil(v) {
 		return c.refused(errNilValue)
 	}
 	next := c.next(stamp{})
 	made, fields, err := c.encodeNext(v, made, next)
+	tallies, err := c.tallies(made, fields, former, err)
 	expiry := c.expiryIn(fields) // which become an item
 	ops := c.eachMade(made, fields, next, err, create)
+	//mutants:guard nothing is created over an expired entity that still counts | TestCreateOverExpired | former.marked(c) => nil
+	if same := former.marked(c); same != nil && err == nil {
+		ops[0] = ifSame(ops[0], same)
+	}
 	for _, key := range c.claimsOf(made) {
 		ops = append(ops, c.op(c.newClaim(key, c.entity.Key(made), expiry)))
 	}
+	for _, s := range tallies {
+		ops = append(ops, c.op(s))
+	}
 	return ops
+}
+
+// tallies returns the steps that count a new entity, and adds its mark to its attributes. What
+// others count in it is left out of these.
+func (c *core) tallies(made any, fields table.Item, former over, err error) ([]step, error) {
+	for _, name := range c.entity.Counted {
+		delete(fields, name)
+	}
+	if len(c.entity.Counters) == 0 || err != nil {
+		return nil, err
+	}
+	now := c.countsOf(made)
+	mark, err := c.mark(now)
+	if err == nil {
+		err = c.checkCounts(now, c.keysOf(made))
+	}
+	if mark != nil {
+		fields[item.Counted] = mark
+	}
+	return c.countSteps(former.counts, now, true), err
 }
 
 // PutOps returns the op that stores v, for an entity without a Version. It has no condition, so

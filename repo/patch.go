@@ -23,7 +23,7 @@ import (
 //
 // It is [table.ErrInvalid], and nothing is sent, if T has no such attribute or its field does
 // not hold the value; and for the Version, the expiry, the type, the attributes that Key reads,
-// and those that an upgrade writes or removes. New finds out what Key reads with two samples:
+// those of Counted, and those that an upgrade writes or removes. New finds out what Key reads with two samples:
 // have Key read attributes as they are, since what reads a part of one, as n/10, can hide it.
 //
 // Attributes have the names of T's tags: one that another program has stored in other letters,
@@ -61,7 +61,7 @@ type Patch struct {
 //
 // Errors:
 //   - [table.ErrInvalid], for a patch that [Patch] excludes, and for an entity with Indexes,
-//     Copies or Claims, which DynamoDB cannot compute, or whose T is a map or makes its
+//     Copies, Claims or Counters, which DynamoDB cannot compute, or whose T is a map or makes its
 //     attributes itself: use [Repo.Update].
 //   - [table.ErrNotFound], [table.ErrWrongType] and [table.ErrNewerShape], for what is stored.
 //   - [table.ErrStale] and [table.ErrConditionFailed]: see [Patch].
@@ -287,14 +287,14 @@ func (c *core) changesOf(p Patch) (patched, error) {
 
 // isPlain reports whether a write changes nothing that DynamoDB cannot compute.
 func (c *core) isPlain() bool {
-	return len(c.items) == 1 && len(c.entity.Indexes) == 0 && c.entity.Claims == nil
+	return len(c.items) == 1 && len(c.entity.Indexes) == 0 && c.entity.Claims == nil && len(c.entity.Counters) == 0
 }
 
 // checkPatch reports a patch that the entity does not allow.
 func (c *core) checkPatch(p Patch) error {
 	switch {
 	case !c.isPlain():
-		return fmt.Errorf("%w: %q has Indexes, Copies or Claims, which DynamoDB cannot compute: use Update", errInvalidEntity, c.entity.Type)
+		return fmt.Errorf("%w: %q has Indexes, Copies, Claims or Counters, which DynamoDB cannot compute: use Update", errInvalidEntity, c.entity.Type)
 	case !c.known:
 		return fmt.Errorf("%w: it is not known which attributes of a %v Key reads: use Update", errInvalidEntity, c.entity.typ)
 	case p.IfRevision != "" && c.counter != revised, p.IfVersion != 0 && c.counter != versioned:
@@ -319,6 +319,8 @@ func (c *core) checkPatch(p Patch) error {
 // checkPatched reports an attribute that no patch may change.
 func (c *core) checkPatched(name string) error {
 	switch _, field := slices.BinarySearch(c.attributes, name); {
+	case slices.Contains(c.entity.Counted, name):
+		return fmt.Errorf("attribute %q is what the Counters of other entities count, and changes with these only", name)
 	case name != "" && c.reserved[name]:
 		return fmt.Errorf("attribute %q is written by the repository", name)
 	case name != "" && name == c.schema.TTLAttribute:

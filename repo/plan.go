@@ -90,6 +90,9 @@ type planner struct {
 	differs bool
 	// like guards the copies of a value that is given: see [core.likeness].
 	like *expression.ConditionBuilder
+	// tallies are the steps that count, and marked is the mark that the main item must have.
+	tallies []step
+	marked  table.Item
 }
 
 func (c *core) newPlanner(old *snapshot, w wish) *planner {
@@ -117,6 +120,9 @@ func (c *core) plan(old *snapshot, w wish) (*plan, error) {
 // save plans that v is stored.
 func (p *planner) save() error {
 	d, err := p.compare()
+	if err == nil {
+		d, err = p.saveCounts(d)
+	}
 	if err != nil || !p.differs && !p.exact {
 		return err
 	}
@@ -139,6 +145,7 @@ func (p *planner) save() error {
 	if err := p.saveClaims(); err != nil {
 		return err
 	}
+	p.steps = append(p.steps, p.tallies...)
 	if !p.differs {
 		p.steps = nil
 	}
@@ -178,7 +185,7 @@ func (p *planner) compare() (d diff, err error) {
 
 func (p *planner) saveMain(d diff) error {
 	name := p.items[0].Name
-	main := step{key: p.old.at, name: name, held: p.was.stamp, as: p.was.item, main: true}
+	main := step{key: p.old.at, name: name, held: p.was.stamp, as: p.was.item, main: true, same: p.marked}
 	switch {
 	case p.unread != nil && p.old.at != p.keys[0]:
 		return p.errMoves(name)
@@ -186,10 +193,12 @@ func (p *planner) saveMain(d diff) error {
 		return p.patch(0, main, d, nil)
 	case p.old.at == p.keys[0]:
 		return p.patch(0, main, p.withPartitions(d), &p.was.raw)
+	case len(p.entity.Counted) > 0:
+		return errCountedMoves
 	}
 	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.was.raw), p.becomes)
 	main.verb, main.name = remove, name+" (old key)"
-	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, made: made, main: true})
+	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, made: made, main: true, same: over{}.marked(p.core)})
 	return made.Err
 }
 
@@ -221,6 +230,11 @@ func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 			return made.Err
 		}
 		s.verb, s.made = replace, made
+		//mutants:guard an owner that is replaced as a whole keeps its numbers | TestOwnersKeepNumbers ./suites/schedules
+		if numbers := p.numbersIn(*raw); numbers != nil {
+			maps.Copy(numbers, s.same)
+			s.same = numbers
+		}
 	}
 	p.steps = append(p.steps, s)
 	return nil
@@ -228,7 +242,7 @@ func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 
 // remove plans that nothing is stored.
 func (p *planner) remove() error {
-	p.steps = append(p.steps, step{verb: remove, key: p.old.at, name: p.items[0].Name, held: p.was.stamp, as: p.was.item, gone: true, main: true})
+	p.steps = append(p.steps, step{verb: remove, key: p.old.at, name: p.items[0].Name, held: p.was.stamp, as: p.was.item, gone: true, main: true, same: p.markAsRead()})
 	for i, key := range p.was.keys[1:] {
 		if err := p.removeUnder(key, p.items[i+1].Name, p.readsAll || p.old.doubts[key]); err != nil {
 			return err
@@ -242,6 +256,7 @@ func (p *planner) remove() error {
 	for _, key := range p.was.claims {
 		p.removeClaim(key)
 	}
+	p.removeCounts()
 	return p.checkExchange()
 }
 

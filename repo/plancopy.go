@@ -95,6 +95,12 @@ func (p *planner) bring(i int, copied table.Item) error {
 	if made.Err != nil {
 		return made.Err
 	}
+	//mutants:guard a copy that is the main item of another release keeps its number | TestOwnersKeepNumbers
+	for _, name := range p.entity.Counted {
+		if n := copied[name]; n != nil {
+			made.Item[name] = n
+		}
+	}
 	held := p.stampOf(copied)
 	d := p.difference(copied, made.Item)
 	p.differs = p.differs || !d.empty() || held != p.was.stamp
@@ -106,6 +112,9 @@ func (p *planner) bring(i int, copied table.Item) error {
 // keeps all that T does not know.
 func (p *planner) copyOf(i int, own table.Item) item.Made {
 	attributes := p.fields.apply(p.was.raw)
+	for _, name := range p.entity.Counted {
+		delete(attributes, name) // the number belongs to the main item's key
+	}
 	keeps := p.onlyMain
 	switch {
 	case own != nil && !p.known: // T may have any attribute

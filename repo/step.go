@@ -22,6 +22,7 @@ const (
 	remove
 	check     // nothing; the item is as it was read
 	none      // nothing; there is no item
+	tally     // numbers are added
 	overwrite // like replace and
 	erase     // remove, whatever there is
 )
@@ -48,6 +49,10 @@ type step struct {
 	main bool
 	// owner is the main item that owns a claim, and guards it.
 	owner keys.Key
+	// same are attributes that are as they were read, although the stamp does not tell: numbers
+	// that others count, and what was counted of the entity. Nil means that one is missing.
+	same table.Item
+	adds item.Addition // of tally
 }
 
 // maxGuarded is how many attributes a condition compares at most: an expression has 300
@@ -72,7 +77,9 @@ func (c *core) op(s step) (op table.Op) {
 	case create:
 		//mutants:guard a key that moves is created, not put | TestRepo/copies/Update_that_moves,_Create ./suites/schedules | Create => Put
 		//mutants:guard a main key that moves is created, not put | TestRepo/revision/Update_that_moves_the_main_key ./suites/schedules | Create => Put
-		return table.Create(s.key, s.made).WithName(s.name)
+		return ifSame(table.Create(s.key, s.made).WithName(s.name), s.same)
+	case tally:
+		return table.Add(s.key, s.adds).WithName(s.name)
 	case none:
 		//mutants:guard DeleteOps leave no former copy behind | TestOpsExpectWhatTheValueDoesNotShow | s.unread => false
 		if s.unread {
@@ -119,6 +126,10 @@ func (c *core) op(s step) (op table.Op) {
 		}
 		op = op.If(same)
 	}
+	op = ifSame(op, s.same)
+	if s.unread && s.same != nil {
+		op = op.Guarded(item.Guard{OrStale: true})
+	}
 	//mutants:guard ops of a version that two entities can have take no copy of the other | TestOpsOfCountedEntitiesLeaveOthersCopies
 	if s.like != nil {
 		op = op.If(*s.like).Guarded(item.Guard{OrStale: true})
@@ -140,6 +151,9 @@ func (c *core) guarding(s step) []string {
 		names[name] = true
 	}
 	for _, name := range []string{c.schema.PK, c.schema.SK, c.schema.TypeAttribute, c.entity.Version} {
+		delete(names, name)
+	}
+	for _, name := range c.entity.Counted {
 		delete(names, name)
 	}
 	return slices.Sorted(maps.Keys(names))

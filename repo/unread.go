@@ -42,6 +42,15 @@ func (c *core) snapshotOf(v any) (*snapshot, error) {
 	if err := c.complete(main, false); err != nil {
 		return nil, err
 	}
+	if len(c.entity.Counters) > 0 {
+		mark, err := c.mark(c.countsOf(v))
+		if err != nil {
+			return nil, err
+		}
+		if mark != nil { // the value shows no mark, and is expected to be counted as it is
+			main.extra = diff{set: table.Item{item.Counted: mark}}.apply(item.RawOf(main.extra))
+		}
+	}
 	return &snapshot{main: main, at: main.keys[0]}, nil
 }
 

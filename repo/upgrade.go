@@ -334,7 +334,10 @@ func (e *description) upgradeProblems(p *problems, spec schema.Table, attributes
 		p.add("Upgrades: need a Version, or an old program could overwrite what a new one has written")
 	}
 	reserved := []string{spec.PK, spec.SK, spec.TypeAttribute, e.Version, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
-	reserved = append(reserved, e.indexAttributes(spec)...)
+	reserved = append(append(reserved, e.indexAttributes(spec)...), e.Counted...)
+	if len(e.Counters) > 0 {
+		reserved = append(reserved, item.Counted)
+	}
 	for i, u := range e.Upgrades {
 		if u.Change == nil && len(u.Writes)+len(u.Removes) > 0 {
 			p.add("Upgrades[%d]: lists attributes and has no Change", i)

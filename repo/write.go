@@ -27,12 +27,21 @@ func (r *Repo[T]) Create(ctx context.Context, v *T) error {
 
 // create is [Repo.Create] of a value that is not nil.
 func (c *core) create(ctx context.Context, v any) error {
-	made := c.entity.zero()
-	err := c.commit(ctx, c.createOps(v, made))
-	if err == nil {
-		c.adopt(v, made)
+	made, key := c.entity.zero(), c.entity.Key(v)
+	var former over
+	for attempt, doubted := 1, (doubts{}); ; attempt++ {
+		err := c.commit(ctx, c.createOver(v, made, former))
+		switch {
+		case err == nil:
+			c.adopt(v, made)
+			return nil
+		case attempt == maxPatches || !c.doubt(failedOps(err), key, doubted):
+			return err
+		}
+		if former, err = c.stillCounted(ctx, key, doubted); err != nil {
+			return c.named("Create", key, err)
+		}
 	}
-	return err
 }
 
 // Save stores v, a new value or a changed one of the stored entity, and sets its version or
@@ -158,7 +167,7 @@ func (c *core) putAll(ctx context.Context, op string, vs []any) error {
 			ops = append(ops, puts[i].ops...)
 		}
 		if err := c.commit(ctx, ops); err != nil {
-			return err, c.putOutcome(err, puts) == doubtful
+			return err, c.putOutcome(err, puts, doubted) == doubtful
 		}
 		for _, p := range puts {
 			if p.next != nil {
@@ -176,8 +185,14 @@ func (c *core) putPlan(ctx context.Context, p *put, v any, doubted doubts) error
 	old, err := c.loadMain(ctx, key)
 	switch {
 	case errors.Is(err, table.ErrNotFound) && read == stamp{}:
+		var former over
+		if doubted[key] {
+			if former, err = c.stillCounted(ctx, key, doubted); err != nil {
+				return err
+			}
+		}
 		p.next = c.entity.zero()
-		p.ops = c.createOps(v, p.next)
+		p.ops = c.createOver(v, p.next, former)
 		return nil
 	case errors.Is(err, table.ErrNotFound):
 		return fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)
@@ -205,9 +220,16 @@ func (c *core) putPlan(ctx context.Context, p *put, v any, doubted doubts) error
 }
 
 // putOutcome is [core.outcome] of a transaction that stores several values.
-func (c *core) putOutcome(err error, puts []put) outcome {
+func (c *core) putOutcome(err error, puts []put, doubted doubts) outcome {
 	tx, several := errors.AsType[*table.TxError](err)
-	if !several || errors.Is(err, table.ErrOutcomeUnknown) {
+	switch p := puts[0]; {
+	case errors.Is(err, table.ErrOutcomeUnknown), !several && len(puts) > 1:
+		return final
+	case !several && p.plan != nil:
+		return c.outcome(err, p.of, p.plan)
+	case !several && c.doubt(failedOps(err), c.entity.Key(p.v), doubted):
+		return doubtful
+	case !several:
 		return final
 	}
 	worst, from := final, 0
@@ -221,6 +243,8 @@ func (c *core) putOutcome(err error, puts []put) outcome {
 		}
 		switch {
 		case len(own) == 0:
+		case p.plan == nil && c.doubt(own, c.entity.Key(p.v), doubted):
+			worst = doubtful
 		case p.plan == nil || c.judge(own, from, p.of, p.plan) != doubtful:
 			return final
 		default:

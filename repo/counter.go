@@ -1,0 +1,530 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+)
+
+// Counter is a number in another item, the owner, that every write of an entity keeps exact, in
+// its own transaction: how many lines an order has, how many seats are taken, the sum of the
+// amounts. So a list shows numbers without reading what it counts, and the last seat is sold
+// once. The owner's entity names the attribute in Counted.
+//
+// An entity that was counted has a mark: by counter, the key, the attribute and the amount. What
+// a write subtracts is read from the mark, never computed. So each number is the sum of the
+// marks that point to it, also while an older release moves an entity or changes its amount.
+// Only a write that changes what is counted touches the number. What has no mark, as older
+// releases store it, is counted by its first such change, by [Repo.Refresh] or by package
+// backfill; deleting it subtracts nothing. Refresh and backfill know no bounds.
+//
+// The number belongs to the owner's key, and copies have none. No write of the owner touches it,
+// and counting does not change the owner's version: a Save of an older value undoes no count. So
+// an ETag of the version does not tell two numbers apart. The owner's main key cannot change:
+// create another owner, move what it counts, and delete it.
+//
+// A transaction has one op for an owner, whatever its ops count there, and what else they do to
+// it: CreateOps of an order with those of its lines, or DeleteOps with CreateOps in a full one.
+// Bounds hold for the sum. UpdateOps and DeleteOps expect the mark to be as the value shows it;
+// otherwise they are [table.ErrStale]. PatchOps, Patch and Upsert are refused.
+//
+// Errors of a write:
+//   - [table.ErrLimit]: the number would pass Max or Min. It is reported only if nothing else
+//     failed: a repeated Create that has the last seat already is [table.ErrExists].
+//   - [table.ErrUncounted]: the owner is missing or expired, or of another type. A deletion and
+//     a change of the amount succeed: there is nothing to subtract from.
+//
+// [table.FailedOp] finds both by the entity's type and the counter's name: "TICKET seats".
+//
+// # Expiry
+//
+// An entity that expires counts until it is uncounted: TTL deletes within days, and subtracts
+// nothing. Run [Repo.Uncount] in a sweeper, or [Repo.UncountOps] in a handler of the stream. A
+// Create or Save over an expired entity takes back what that counts; CreateOps fail with
+// [table.ErrConditionFailed].
+//
+// # What is not exact
+//
+// These leave a number that is wrong until it is counted under another Name, in another
+// Attribute, by a backfill:
+//   - programs that know no counters and delete the entity, or replace its items as a whole. All
+//     programs that write it need the same Counters; one that only creates or updates is
+//     followed by a backfill;
+//   - an owner that is deleted and re-created under its key: it begins at 0, and what it counted
+//     before subtracts. Use Alone, or delete an owner only if it counts nothing;
+//   - an expiry that is extended by a program whose clock is behind;
+//   - writes in two Regions of a global table, writes by package table, and restores of a part.
+//
+// # Costs
+//
+// A write that counts is a transaction: two write units for each KB of the owner and of the
+// entity, and as much for each index that has the owner's number. A Create of 1 KB with an owner
+// of 1 KB takes 4 units instead of 1, and one request as before. Other writes cost what they
+// cost without. One owner takes about 100 writes a second, as any item in transactions, and more
+// wait and end with [table.ErrConflict]. Beyond that, count in several items: let Key choose one
+// of ten by a hash, and add up.
+type Counter[T any] struct {
+	// Name tells the counter from others of the entity, in marks and in errors. A counter of
+	// another name counts anew.
+	Name string
+	// Key gives the key of the owner. The zero key counts nowhere.
+	Key func(T) keys.Key
+	// Owner is the type of the owner. It must be there, or the write is [table.ErrUncounted].
+	Owner string
+	// Alone means that counting creates the owner, with the type, the attribute and nothing
+	// else. It has no expiry and no Upgrades.
+	Alone bool
+	// Attribute is the owner's attribute that has the number.
+	Attribute string
+	// Amount is what an entity counts; nil means 1. An amount of 0 is not counted.
+	Amount func(T) int64
+	// Min and Max bound the number. Max is checked by writes that add, and Min by those that
+	// subtract, so that a number beyond a bound can return.
+	Min, Max *int64
+}
+
+// amount returns what v is counted as, if it is.
+func (x *Counter[T]) amount(v T) (is count, counted bool) {
+	is = count{attribute: x.Attribute, n: 1, key: x.Key(v)}
+	if x.Amount != nil {
+		is.n = x.Amount(v)
+	}
+	return is, is.n != 0 && is.key != (keys.Key{})
+}
+
+// count is what a counter has of an entity.
+type count struct {
+	attribute string
+	n         int64
+	key       keys.Key
+}
+
+// counts are those of an entity by the names of the counters.
+type counts map[string]count
+
+// countsOf returns what v is to be counted as.
+func (c *core) countsOf(v any) counts {
+	if len(c.entity.Counters) == 0 {
+		return nil
+	}
+	all := counts{}
+	for i := range c.entity.Counters {
+		x := &c.entity.Counters[i]
+		if is, counted := x.amount(v); counted {
+			all[x.Name] = is
+		}
+	}
+	return all
+}
+
+// countsIn returns what the mark of an item says.
+func (c *core) countsIn(attributes table.Item) counts {
+	all := counts{}
+	for name, value := range item.ValueOf(attributes[item.Counted]).Map {
+		list := item.ValueOf(value).List
+		if len(list) < 3 {
+			continue
+		}
+		n, err := strconv.ParseInt(item.ValueOf(list[1]).Text, 10, 64)
+		of := table.Item{c.schema.PK: list[2]}
+		if c.schema.SK != "" && len(list) > 3 {
+			of[c.schema.SK] = list[3]
+		}
+		if err == nil {
+			all[name] = count{item.Text(list[0]), n, c.table.KeyOf("", of)}
+		}
+	}
+	return all
+}
+
+// mark returns the attribute that says what was counted; nil for nothing.
+func (c *core) mark(all counts) (types.AttributeValue, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	m := make(map[string]types.AttributeValue, len(all))
+	for name, is := range all {
+		of, err := c.table.IndexKey("", is.key)
+		if err != nil {
+			return nil, fmt.Errorf("counter %q: %w", name, err)
+		}
+		list := []types.AttributeValue{
+			&types.AttributeValueMemberS{Value: is.attribute},
+			&types.AttributeValueMemberN{Value: strconv.FormatInt(is.n, 10)}, of[c.schema.PK],
+		}
+		if c.schema.SK != "" {
+			list = append(list, of[c.schema.SK])
+		}
+		m[name] = &types.AttributeValueMemberL{Value: list}
+	}
+	return &types.AttributeValueMemberM{Value: m}, nil
+}
+
+// counterNamed returns the counter of a name; a zero one for that of another release.
+func (c *core) counterNamed(name string) *Counter[any] {
+	for i := range c.entity.Counters {
+		if c.entity.Counters[i].Name == name {
+			return &c.entity.Counters[i]
+		}
+	}
+	return &Counter[any]{}
+}
+
+// countSteps returns the steps that take back what was counted, and count what is: one for each
+// owner.
+func (c *core) countSteps(was, now counts, bounded bool) (steps []step) {
+	add := func(name string, is count, n int64, anew bool) {
+		x := c.counterNamed(name)
+		t := item.Term{Counter: c.entity.Type + " " + name, Attribute: is.attribute, N: n}
+		if bounded {
+			t.Min, t.Max = x.Min, x.Max
+		}
+		i := slices.IndexFunc(steps, func(s step) bool { return s.key == is.key })
+		if i < 0 {
+			i = len(steps)
+			steps = append(steps, step{verb: tally, key: is.key, name: t.Counter, adds: item.Addition{Type: x.Owner, Creates: true}})
+		}
+		s := &steps[i].adds
+		s.Terms = append(s.Terms, t)
+		//mutants:guard an owner that lost what it counted is not created below zero | TestCounterAlone
+		s.Creates = s.Creates && x.Alone && anew
+		s.Counts = s.Counts || anew
+	}
+	both := counts{}
+	maps.Copy(both, was)
+	maps.Copy(both, now)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		before, had := was[name]
+		after, has := now[name]
+		switch {
+		case had && has && before.key == after.key && before.attribute == after.attribute:
+			add(name, after, after.n-before.n, false)
+		default:
+			if had {
+				add(name, before, -before.n, false)
+			}
+			if has {
+				add(name, after, after.n, true)
+			}
+		}
+	}
+	return steps
+}
+
+// checkCounts reports an entity that counts in one of its own items.
+func (c *core) checkCounts(now counts, own []keys.Key) error {
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if slices.Contains(own, now[name].key) {
+			return fmt.Errorf("%w: counter %q of %s counts in an item of the entity itself", table.ErrInvalid, name, c.entity.Type)
+		}
+	}
+	return nil
+}
+
+// saveCounts plans what counting v takes, and adds the mark to the changes of every item.
+func (p *planner) saveCounts(d diff) (diff, error) {
+	if len(p.entity.Counters) == 0 {
+		return d, nil
+	}
+	was, before, wanted := p.countsIn(p.was.extra), p.countsOf(p.was.v), p.countsOf(p.v)
+	now := maps.Clone(was) // those of other releases stay
+	for i := range p.entity.Counters {
+		x := &p.entity.Counters[i]
+		is, counted := wanted[x.Name]
+		//mutants:guard a write that does not change what is counted meets no bound | TestCountersAdopt
+		if !p.exact && before[x.Name] == is {
+			continue
+		}
+		delete(now, x.Name)
+		//mutants:guard a refresh counts nothing in an owner that is missing | TestCountersAdopt
+		gone := counted && p.isGone(is.key, x, p.exact && was[x.Name] != is)
+		switch {
+		case !counted:
+		case !gone, x.Alone && p.old.seen[is.key] == nil:
+			now[x.Name] = is
+		case !p.exact && was[x.Name].key != is.key:
+			return d, p.failedAt(is.key, p.entity.Type+" "+x.Name, table.ErrUncounted)
+		}
+	}
+	taken := p.taken(was, now)
+	if maps.Equal(was, now) {
+		return d, nil
+	}
+	if err := p.checkCounts(now, p.keys); err != nil {
+		return d, err
+	}
+	mark, err := p.mark(now)
+	if err != nil {
+		return d, err
+	}
+	change := diff{set: table.Item{}, remove: []string{item.Counted}}
+	if mark != nil {
+		change = diff{set: table.Item{item.Counted: mark}}
+	}
+	p.differs = true
+	p.fields = p.fields.over(change)
+	p.marked = p.markAsRead()
+	maps.DeleteFunc(now, func(name string, is count) bool { return was[name] == is })
+	p.tallies = p.countSteps(taken, now, !p.exact)
+	return d.over(change), nil
+}
+
+// taken returns those of the counts that change, and that there is something to take back of:
+// their owner is there.
+func (p *planner) taken(was, now counts) counts {
+	taken := counts{}
+	for name, is := range was {
+		if now[name] != is && !p.isGone(is.key, p.counterNamed(name), p.exact) {
+			taken[name] = is
+		}
+	}
+	return taken
+}
+
+// isGone reports whether nothing counts under a key any more, as far as that was read. An owner
+// that was not read is taken to be there, unless it must be read, or a failed attempt doubts it.
+func (p *planner) isGone(key keys.Key, x *Counter[any], must bool) bool {
+	is, read := p.old.seen[key]
+	if read {
+		return is == nil || x.Owner != "" && item.Text(is[p.schema.TypeAttribute]) != x.Owner
+	}
+	if (must || p.old.doubts[key]) && !slices.Contains(p.need, key) {
+		p.need = append(p.need, key)
+	}
+	return false
+}
+
+// removeCounts plans that what was counted is taken back.
+func (p *planner) removeCounts() {
+	if len(p.entity.Counters) > 0 {
+		was := p.countsIn(p.was.extra)
+		p.steps = append(p.steps, p.countSteps(p.taken(was, nil), nil, true)...)
+	}
+}
+
+// markAsRead returns the mark that a step of the main item expects, if the stamp does not tell:
+// another life of the entity can have the same version, and a value has no mark.
+func (p *planner) markAsRead() table.Item {
+	//mutants:guard what is subtracted is of the same life | TestCounterOfAnotherLife
+	if len(p.entity.Counters) == 0 || p.unread == nil && p.identifies(p.was.stamp) {
+		return nil
+	}
+	return table.Item{item.Counted: p.was.extra[item.Counted]}
+}
+
+// ifSame returns the op with the condition that attributes are as they were read; nil means that
+// one is missing.
+func ifSame(op table.Op, attributes table.Item) table.Op {
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		same := item.Name(name).AttributeNotExists()
+		if value := attributes[name]; value != nil {
+			same = item.Name(name).Equal(expression.Value(value))
+		}
+		op = op.If(same)
+	}
+	return op
+}
+
+// numbersIn returns the numbers of an item that is replaced as a whole, which expects them to be
+// as they were read: the stamp does not change with them.
+func (c *core) numbersIn(raw item.Raw) table.Item {
+	if len(c.entity.Counted) == 0 {
+		return nil
+	}
+	has := raw.Attributes(func(name []byte) bool { return slices.Contains(c.entity.Counted, string(name)) })
+	all := make(table.Item, len(c.entity.Counted))
+	for _, name := range c.entity.Counted {
+		all[name] = has[name]
+	}
+	return all
+}
+
+// over is an expired item that an entity is created over, and what it is still counted as.
+type over struct {
+	item   table.Item
+	counts counts
+}
+
+// marked returns what a Create expects: no expired entity that is counted, or just this one.
+func (o over) marked(c *core) table.Item {
+	if len(c.entity.Counters) == 0 || c.schema.TTLAttribute == "" {
+		return nil
+	}
+	return table.Item{item.Counted: o.item[item.Counted]}
+}
+
+// stillCounted reads the item under a key, expired or not, and what is to be taken back of it:
+// what doubted owners that are missing counted is lost with them.
+func (c *core) stillCounted(ctx context.Context, key keys.Key, doubted doubts) (o over, err error) {
+	o.item, err = table.Get[table.Item](ctx, c.table.IncludingExpired().Consistent(), key)
+	if errors.Is(err, table.ErrNotFound) {
+		return over{}, nil
+	}
+	if err != nil {
+		return o, err
+	}
+	o.counts = c.countsIn(o.item)
+	for name, is := range o.counts {
+		if !doubted[is.key] {
+			continue
+		}
+		owner, err := c.peek(ctx, is.key)
+		if err != nil {
+			return o, err
+		}
+		if of := c.counterNamed(name).Owner; owner == nil || of != "" && item.Text(owner[c.schema.TypeAttribute]) != of {
+			delete(o.counts, name)
+		}
+	}
+	return o, nil
+}
+
+// doubt notes what a Create under a key did not know: that an expired entity is still counted,
+// or that an owner of that is gone. It reports whether another attempt can succeed.
+func (c *core) doubt(failed []*table.Error, key keys.Key, doubted doubts) (again bool) {
+	if len(c.entity.Counters) == 0 {
+		return false
+	}
+	for _, f := range failed {
+		switch {
+		case f.Key == key && errors.Is(f, table.ErrConditionFailed):
+			doubted[key], again = true, true
+		case doubted[key] && !doubted[f.Key] && errors.Is(f, table.ErrUncounted):
+			doubted[f.Key], again = true, true
+		}
+	}
+	return again
+}
+
+// failedOps returns the ops because of which a call failed.
+func failedOps(err error) []*table.Error {
+	if tx, several := errors.AsType[*table.TxError](err); several {
+		return tx.Failed
+	}
+	if failed, ok := table.FailedOp(err, ""); ok {
+		return []*table.Error{failed}
+	}
+	return nil
+}
+
+// UncountOps returns the ops that take back what an expired entity was counted as: one for each
+// owner. image is its item as DynamoDB has deleted it, of the stream's record. There are none for
+// items that count nothing, as copies and items of other types.
+//
+// Run each op once for each record, by package idempotency. One of an owner that is missing is
+// [table.ErrUncounted]: there is nothing to take back. [Repo.Uncount] is for items that are still
+// stored.
+func (r *Repo[T]) UncountOps(image table.Item) (ops []table.Op) {
+	return r.core.uncountOps(r.core.table.KeyOf("", image), image)
+}
+
+func (c *core) uncountOps(key keys.Key, image table.Item) (ops []table.Op) {
+	if len(c.entity.Counters) == 0 || image[item.Counted] == nil || c.checkType(image) != nil {
+		return nil
+	}
+	switch _, kind, err := c.identify(key, image); {
+	case err != nil && !errors.Is(err, ErrOrphan):
+		return c.refused(err)
+	//mutants:guard a copy is not uncounted | TestUncount
+	case err != nil, kind != mainItem:
+		return nil
+	}
+	for _, s := range c.countSteps(c.countsIn(image), nil, false) {
+		ops = append(ops, c.op(s))
+	}
+	return ops
+}
+
+// Uncount takes back what an expired entity is counted as, which is still stored under its key,
+// and reports whether there was anything. The item stays, and counts no longer. So a sweeper
+// frees the seats of expired reservations in time: it reads the items by a view of
+// [table.Table.IncludingExpired]. An entity that has not expired stays as it is.
+//
+// Concurrent calls, and a Create of the entity, take back once. Errors are those of [Repo.Delete].
+func (r *Repo[T]) Uncount(ctx context.Context, key keys.Key) (bool, error) {
+	return r.core.uncount(ctx, key)
+}
+
+func (c *core) uncount(ctx context.Context, key keys.Key) (done bool, err error) {
+	err = c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
+		done = false
+		o, err := c.stillCounted(ctx, key, doubted)
+		if err != nil || !c.table.Expired(o.item, c.table.Now()) || len(c.uncountOps(key, o.item)) == 0 {
+			return c.named("Uncount", key, err), false
+		}
+		as := table.Item{item.Counted: o.item[item.Counted], c.schema.TTLAttribute: o.item[c.schema.TTLAttribute]}
+		//mutants:guard an entity is uncounted once | TestUncount | ifSame => func(op table.Op, _ table.Item) table.Op { return op }
+		ops := []table.Op{ifSame(table.Patch(key, nil, item.Counted).WithName(c.entity.Type), as)}
+		for _, s := range c.countSteps(o.counts, nil, false) {
+			ops = append(ops, c.op(s))
+		}
+		if err = c.commit(ctx, ops); err == nil {
+			done = true
+			return nil, false
+		}
+		again := errors.Is(err, table.ErrConditionFailed)
+		for _, f := range failedOps(err) {
+			if errors.Is(f, table.ErrUncounted) && !doubted[f.Key] {
+				doubted[f.Key], again = true, true
+			}
+		}
+		return err, again && !errors.Is(err, table.ErrOutcomeUnknown)
+	})
+	return done, err
+}
+
+var errCountedMoves = fmt.Errorf("%w: others count in it, so its main key cannot change: create another one, move what counts, and delete it", errInvalidEntity)
+
+// counterProblems adds what is wrong with the counters of an entity, and with what others count
+// in it.
+func (e *description) counterProblems(p *problems, spec schema.Table, fields []string, known bool) {
+	if len(e.Counters)+len(e.Counted) == 0 {
+		return
+	}
+	if e.Version == "" {
+		p.add("Counters, Counted: need a Version, or the numbers would drift")
+	}
+	if !known {
+		p.add("Counters, Counted: %v has no fields, or makes its attributes itself", e.typ)
+	}
+	if slices.Contains(fields, item.Counted) {
+		p.add("Counters: T has a field for attribute %q, which says what was counted", item.Counted)
+	}
+	named := map[string]bool{}
+	for i, x := range e.Counters {
+		switch {
+		case x.Name == "" || x.Key == nil || x.Attribute == "" || x.Owner == "":
+			p.add("Counters[%d]: Name, Key, Owner and Attribute are required", i)
+		case named[x.Name]:
+			p.add("Counters[%d]: another one is named %q", i, x.Name)
+		case x.Attribute == item.Counted || slices.Contains(attributesOf(spec), x.Attribute):
+			p.add("Counters[%d]: attribute %q has another use", i, x.Attribute)
+		case x.Min != nil && x.Max != nil && *x.Min > *x.Max:
+			p.add("Counters[%d]: Min is above Max", i)
+		}
+		named[x.Name] = true
+	}
+	for _, name := range e.Counted {
+		f, kind := item.FieldKind(e.typ, name)
+		switch {
+		case name == item.Counted || name == e.Version || slices.Contains(attributesOf(spec), name):
+			p.add("Counted: attribute %q has another use", name)
+		case kind != item.N || f.Kind() != reflect.Int64 && f.Kind() != reflect.Int:
+			p.add("Counted: attribute %q needs a field of type int64, which holds each number", name)
+		case known && e.reads(name):
+			p.add("Counted: a function of the entity reads attribute %q, which changes without a write of the entity", name)
+		}
+	}
+}
