@@ -38,6 +38,7 @@ var sentinels = map[string]error{
 	"table.ErrConflict":              table.ErrConflict,
 	"table.ErrExists":                table.ErrExists,
 	"table.ErrInvalid":               table.ErrInvalid,
+	"table.ErrLimit":                 table.ErrLimit,
 	"table.ErrNotFound":              table.ErrNotFound,
 	"table.ErrOutcomeUnknown":        table.ErrOutcomeUnknown,
 	"schema.ErrMismatch":             schema.ErrMismatch,
@@ -45,6 +46,7 @@ var sentinels = map[string]error{
 	"table.ErrStale":                 table.ErrStale,
 	"table.ErrThrottled":             table.ErrThrottled,
 	"table.ErrTooLarge":              table.ErrTooLarge,
+	"table.ErrUncounted":             table.ErrUncounted,
 	"table.ErrWrongType":             table.ErrWrongType,
 }
 

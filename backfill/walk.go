@@ -236,7 +236,7 @@ func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Cont
 		err = w.Table.Transact(ctx, ops...)
 	}
 	failed := slices.ContainsFunc([]error{
-		table.ErrConflict, table.ErrConditionFailed, table.ErrNotFound, table.ErrExists, table.ErrWrongType,
+		table.ErrConflict, table.ErrConditionFailed, table.ErrNotFound, table.ErrExists, table.ErrWrongType, table.ErrUncounted,
 	}, func(target error) bool { return errors.Is(err, target) })
 	switch {
 	case err == nil:

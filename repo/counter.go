@@ -426,7 +426,7 @@ func failedOps(err error) []*table.Error {
 // Run each op once for each record, by package idempotency. One of an owner that is missing is
 // [table.ErrUncounted]: there is nothing to take back. [Repo.Uncount] is for items that are still
 // stored.
-func (r *Repo[T]) UncountOps(image table.Item) (ops []table.Op) {
+func (r *Repo[T]) UncountOps(image table.Item) []table.Op {
 	return r.core.uncountOps(r.core.table.KeyOf("", image), image)
 }
 

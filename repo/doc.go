@@ -44,6 +44,8 @@
 // a backfill, stores it under that name. Writes that read nothing do not see it: Patch, ops, and
 // Save without a Version. If the item has both, the other one is another program's, and stays.
 //
+// An entity can keep numbers in other items, such as how many lines an order has: see [Counter].
+//
 // For a partition with entities of several types, [Collect] reads a query into
 // a slice for each type, and [Stream] reads it in the order of the partition.
 //
@@ -52,7 +54,7 @@
 //	an entity   entity.go version.go upgrade.go core.go item.go indexfield.go decided.go
 //	            vector.go names.go
 //	reads       repo.go collect.go decode.go
-//	a write     load.go diff.go plan.go plancopy.go claim.go unread.go step.go run.go
+//	a write     load.go diff.go plan.go plancopy.go claim.go counter.go unread.go step.go run.go
 //	            write.go update.go ops.go patch.go
 //	repairs     loose.go refresh.go deleteall.go
 package repo

@@ -26,7 +26,8 @@
 // An entity with several copies has a record for each copy, but only one
 // change, from the record of its main item. Items of an older shape are
 // upgraded. A write of the version alone, such as by a backfill, is not a
-// change. Nor are writes of the items that the library stores for itself.
+// change, and neither is a count of another entity in an attribute of
+// [repo.Entity].Counted. Nor are writes of the items that the library stores for itself.
 //
 // If the main key of an entity changes, handlers get a Remove and an Insert for
 // two different keys, in any order. A consumer that stores the entity under a

@@ -35,7 +35,8 @@ type on[T any] struct {
 // the record: see [Router]. do must be idempotent, since a change can be delivered
 // more than once: see [Change.Request].
 //
-// do is not called if no attribute of T other than the version has changed.
+// do is not called if no attribute of T has changed, other than the version and those of
+// [repo.Entity].Counted.
 func On[T any](r *repo.Repo[T], do func(ctx context.Context, c Change[T]) error) Handler {
 	return on[T]{repo: r, do: do}
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,9 +40,11 @@ import (
 //
 // AWS: "Change data capture for DynamoDB Streams", Amazon DynamoDB Developer Guide.
 func Transact(ctx context.Context, client table.Client, t *table.Table, ops ...table.Op) (json.RawMessage, error) {
-	ks := make([]keys.Key, len(ops))
-	for i, op := range ops {
-		ks[i] = op.Key()
+	ks := make([]keys.Key, 0, len(ops))
+	for _, op := range ops {
+		if !slices.Contains(ks, op.Key()) { // several count in one item
+			ks = append(ks, op.Key())
+		}
 	}
 	return event(ctx, client, t, ks, nil, func() error { return t.Transact(ctx, ops...) })
 }

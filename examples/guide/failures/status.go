@@ -26,6 +26,8 @@ var statuses = []struct {
 	{table.ErrExists, http.StatusConflict},
 	{table.ErrStale, http.StatusPreconditionFailed},
 	{table.ErrConditionFailed, http.StatusConflict},
+	{table.ErrLimit, http.StatusConflict},
+	{table.ErrUncounted, http.StatusConflict},
 }
 
 // Status returns the HTTP status of an error.

@@ -39,6 +39,7 @@ var sentinels = map[string]error{
 	"table.ErrExists":                table.ErrExists,
 	"table.ErrInvalid":               table.ErrInvalid,
 	"table.ErrNewerShape":            table.ErrNewerShape,
+	"table.ErrLimit":                 table.ErrLimit,
 	"table.ErrNotFound":              table.ErrNotFound,
 	"table.ErrOutcomeUnknown":        table.ErrOutcomeUnknown,
 	"schema.ErrMismatch":             schema.ErrMismatch,
@@ -46,6 +47,7 @@ var sentinels = map[string]error{
 	"table.ErrStale":                 table.ErrStale,
 	"table.ErrThrottled":             table.ErrThrottled,
 	"table.ErrTooLarge":              table.ErrTooLarge,
+	"table.ErrUncounted":             table.ErrUncounted,
 	"table.ErrWrongType":             table.ErrWrongType,
 }
 
