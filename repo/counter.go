@@ -53,7 +53,8 @@ import (
 // An entity that expires counts until it is uncounted: TTL deletes within days, and subtracts
 // nothing. Run [Repo.Uncount] in a sweeper, or [Repo.UncountOps] in a handler of the stream. A
 // Create or Save over an expired entity takes back what that counts; CreateOps fail with
-// [table.ErrConditionFailed].
+// [table.ErrConditionFailed]. AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB
+// Developer Guide.
 //
 // # What is not exact
 //
@@ -74,7 +75,8 @@ import (
 // of 1 KB takes 4 units instead of 1, and one request as before. Other writes cost what they
 // cost without. One owner takes about 100 writes a second, as any item in transactions, and more
 // wait and end with [table.ErrConflict]. Beyond that, count in several items: let Key choose one
-// of ten by a hash, and add up.
+// of ten by a hash, and add up. AWS: "Amazon DynamoDB Transactions: How it works", Amazon
+// DynamoDB Developer Guide.
 type Counter[T any] struct {
 	// Name tells the counter from others of the entity, in marks and in errors. A counter of
 	// another name counts anew.

@@ -340,7 +340,7 @@ func (t *Table) addTerms(w *write) error {
 	return nil
 }
 
-// also adds conditions to that of a write. DynamoDB refuses redundant parentheses.
+// also adds conditions to that of a write.
 func (w *write) also(conditions ...string) {
 	if w.condition != nil {
 		conditions = append(conditions, *w.condition)

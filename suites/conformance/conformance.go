@@ -83,6 +83,7 @@ func Run(t *testing.T, h Harness) {
 		"Version":     versionTests(),
 		"Outcome":     outcomeTests(),
 		"Transact":    transactTests(),
+		"Counter":     counterTests(),
 		"BatchWrite":  batchWriteTests(),
 		"Query":       queryTests(),
 		"Page":        pageTests(),
