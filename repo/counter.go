@@ -200,7 +200,7 @@ func (c *core) countSteps(was, now counts, bounded bool) (steps []step) {
 		}
 		s := &steps[i].adds
 		s.Terms = append(s.Terms, t)
-		//mutants:guard an owner that lost what it counted is not created below zero | TestCounterAlone
+		//mutants:guard an owner that lost what it counted is not created below zero | TestCounterAlone | && anew =>
 		s.Creates = s.Creates && x.Alone && anew
 		s.Counts = s.Counts || anew
 	}
@@ -250,7 +250,7 @@ func (p *planner) saveCounts(d diff) (diff, error) {
 			continue
 		}
 		delete(now, x.Name)
-		//mutants:guard a refresh counts nothing in an owner that is missing | TestCountersAdopt
+		//mutants:guard a refresh counts nothing in an owner that is missing | TestCountersAdopt | p.exact && was[x.Name] != is => false
 		gone := counted && p.isGone(is.key, x, p.exact && was[x.Name] != is)
 		switch {
 		case !counted:
@@ -319,7 +319,7 @@ func (p *planner) removeCounts() {
 // markAsRead returns the mark that a step of the main item expects, if the stamp does not tell:
 // another life of the entity can have the same version, and a value has no mark.
 func (p *planner) markAsRead() table.Item {
-	//mutants:guard what is subtracted is of the same life | TestCounterOfAnotherLife
+	//mutants:guard what is subtracted is of the same life | TestCounterOfAnotherLife | p.unread == nil && p.identifies(p.was.stamp) => p.unread == nil
 	if len(p.entity.Counters) == 0 || p.unread == nil && p.identifies(p.was.stamp) {
 		return nil
 	}
@@ -439,7 +439,7 @@ func (c *core) uncountOps(key keys.Key, image table.Item) (ops []table.Op) {
 	switch _, kind, err := c.identify(key, image); {
 	case err != nil && !errors.Is(err, ErrOrphan):
 		return c.refused(err)
-	//mutants:guard a copy is not uncounted | TestUncount
+	//mutants:guard a copy is not uncounted | TestUncount | kind != mainItem => kind < mainItem
 	case err != nil, kind != mainItem:
 		return nil
 	}
@@ -467,7 +467,7 @@ func (c *core) uncount(ctx context.Context, key keys.Key) (done bool, err error)
 			return c.named("Uncount", key, err), false
 		}
 		as := table.Item{item.Counted: o.item[item.Counted], c.schema.TTLAttribute: o.item[c.schema.TTLAttribute]}
-		//mutants:guard an entity is uncounted once | TestUncount | ifSame => func(op table.Op, _ table.Item) table.Op { return op }
+		//mutants:guard an entity is uncounted once | TestUncountMeetsOthers | ifSame => func(op table.Op, _ table.Item) table.Op { return op }
 		ops := []table.Op{ifSame(table.Patch(key, nil, item.Counted).WithName(c.entity.Type), as)}
 		for _, s := range c.countSteps(o.counts, nil, false) {
 			ops = append(ops, c.op(s))

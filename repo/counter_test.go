@@ -368,6 +368,7 @@ func TestCountersAdopt(t *testing.T) {
 	// A refresh of what has no owner counts nothing and fails not.
 	expect.OK(t, s.plain.Create(ctx, &line{ID: "lost", Basket: "nowhere", N: 1}))
 	expect.Equal(t, "changed", expect.Value(s.lines.Refresh(ctx, lineKey("lost")))(t), false)
+	expect.Equal(t, "ops of a refresh", len(expect.Value(s.lines.RefreshOps(ctx, storedItem(t, s.table, lineKey("lost"))))(t)), 0)
 	_, err := s.lines.Update(ctx, lineKey("more"), func(l *line) error { l.Basket = "nowhere"; return nil })
 	expect.Err(t, err, table.ErrUncounted)
 	s.has(t, "not moved", "b", 1, 1)

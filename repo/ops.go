@@ -31,7 +31,7 @@ func (c *core) createOver(v, made any, former over) []table.Op {
 	tallies, err := c.tallies(made, fields, former, err)
 	expiry := c.expiryIn(fields) // which become an item
 	ops := c.eachMade(made, fields, next, err, create)
-	//mutants:guard nothing is created over an expired entity that still counts | TestCreateOverExpired | former.marked(c) => nil
+	//mutants:guard nothing is created over an expired entity that still counts | TestCreateOverExpired
 	if same := former.marked(c); same != nil && err == nil {
 		ops[0] = ifSame(ops[0], same)
 	}

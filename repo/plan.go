@@ -230,7 +230,7 @@ func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 			return made.Err
 		}
 		s.verb, s.made = replace, made
-		//mutants:guard an owner that is replaced as a whole keeps its numbers | TestOwnersKeepNumbers ./suites/schedules
+		//mutants:guard an owner that is replaced as a whole keeps its numbers | TestReplacedOwners
 		if numbers := p.numbersIn(*raw); numbers != nil {
 			maps.Copy(numbers, s.same)
 			s.same = numbers

@@ -95,8 +95,8 @@ func (p *planner) bring(i int, copied table.Item) error {
 	if made.Err != nil {
 		return made.Err
 	}
-	//mutants:guard a copy that is the main item of another release keeps its number | TestOwnersKeepNumbers
 	for _, name := range p.entity.Counted {
+		//mutants:guard a copy that is the main item of another release keeps its number | TestOwnersKeepNumbers
 		if n := copied[name]; n != nil {
 			made.Item[name] = n
 		}

@@ -77,7 +77,7 @@ func (c *core) judge(failed []*table.Error, from int, s *snapshot, p *plan) outc
 				worst = overtaken
 			}
 		case p.steps[i].main && p.steps[i].verb == create && !errors.Is(f, table.ErrConflict): // the key is taken
-		//mutants:guard a save of an owner does not fail since others count in it | TestOwnersKeepNumbers
+		//mutants:guard a save of an owner does not fail since others count in it | TestReplacedOwners
 		case p.steps[i].main && p.steps[i].same != nil && errors.Is(f, table.ErrConditionFailed):
 			worst = max(worst, doubtful)
 		case p.steps[i].main:

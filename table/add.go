@@ -134,7 +134,7 @@ func (o Op) adding(add Op) (one Op, ok bool) {
 	}
 	switch made, _ := o.value.(item.Made); {
 	case o.verb == verbDelete:
-		//mutants:guard nothing is counted in an item that the transaction deletes | TestAddsAreMerged
+		//mutants:guard nothing is counted in an item that the transaction deletes | TestAddsAreMerged | !add.adds.counts => true
 		return o, !add.adds.counts
 	case o.verb == verbCreate:
 		o.adds = add.adds.over(o.adds)
