@@ -41,14 +41,15 @@ func TestBackfillCounts(t *testing.T) {
 	}))(t)
 	entity := repo.Entity[counted]{Type: "MEMBER", Version: "revision", Key: func(m counted) keys.Key { return memberKey(m.ID) }}
 	former := expect.Value(repo.New(tbl, entity))(t)
-	most := int64(5)
-	entity.Counters = []repo.Counter[counted]{{Name: "members", Owner: "ROOM", Attribute: "members", Max: &most,
-		Key: func(m counted) keys.Key { return roomKey(m.Room) }}}
+	entity.Counters = []repo.Counter[counted]{{
+		Name: "members", Owner: "ROOM", Attribute: "members", Max: new(int64(5)), // which a backfill does not know
+		Key: func(m counted) keys.Key { return roomKey(m.Room) },
+	}}
 	members := expect.Value(repo.New(tbl, entity))(t)
 	for i := range 3 {
 		expect.OK(t, rooms.Create(ctx, &counting{ID: fmt.Sprint(i)}))
 	}
-	for i := range 60 { // 3 is no room
+	for i := range 60 { // there is no room 3
 		expect.OK(t, former.Create(ctx, &counted{ID: fmt.Sprint(i), Room: fmt.Sprint(i % 4)}))
 	}
 	var wg sync.WaitGroup
@@ -70,11 +71,10 @@ func TestBackfillCounts(t *testing.T) {
 		})
 	}
 	job := backfill.Job{Name: "counters", Table: tbl, Entities: []backfill.Entity{members}}
-	report := expect.Value(job.Run(ctx))(t)
+	expect.Value(job.Run(ctx))(t)
 	wg.Wait()
-	t.Log(report)
 	job.Name = "again"
-	t.Log(expect.Value(job.Run(ctx))(t))
+	expect.Value(job.Run(ctx))(t)
 	if report := expect.Value(job.DryRun(ctx))(t); !report.Complete() {
 		t.Errorf("%+v", report)
 	}

@@ -357,3 +357,30 @@ func TestSnapshotOfTimesInSeconds(t *testing.T) {
 		expect.Equal(t, "optional", result.Value.Optional.Equal(at.Truncate(time.Second)), true)
 	}
 }
+
+// The item of a reference has the numbers of what the plan counts in it.
+func TestReferenceToAnItemThatCounts(t *testing.T) {
+	t.Parallel()
+	type cart struct {
+		ID    string `dynamodbav:"id"`
+		Lines int64  `dynamodbav:"lines"`
+		Rev   string `dynamodbav:"rev"`
+	}
+	type line struct{ ID, Cart, Rev string }
+	s := newShop(t)
+	carts := expect.Value(repo.New(s.table, repo.Entity[cart]{
+		Type: "CART", Version: "rev", Counted: []string{"lines"}, Key: func(c cart) keys.Key { return orderKey(c.ID) },
+	}))(t)
+	lines := expect.Value(repo.New(s.table, repo.Entity[line]{
+		Type: "LINE", Version: "Rev", Key: func(l line) keys.Key { return orderKey(l.ID) },
+		Counters: []repo.Counter[line]{{Name: "lines", Owner: "CART", Attribute: "lines", Key: func(l line) keys.Key { return orderKey(l.Cart) }}},
+	}))(t)
+	for range 2 {
+		got := expect.Value(idempotency.Do(t.Context(), s.store, request("cart"), planned(func() (idempotency.Plan[cart], error) {
+			c, one, two := cart{ID: "c"}, line{ID: "1", Cart: "c"}, line{ID: "2", Cart: "c"}
+			ops := slices.Concat(carts.CreateOps(&c), lines.CreateOps(&one), lines.CreateOps(&two))
+			return idempotency.Reference(c, orderKey("c"), ops...), nil
+		})))(t)
+		expect.Equal(t, "lines", got.Value.Lines, 2)
+	}
+}

@@ -196,9 +196,9 @@ func (c *core) countSteps(was, now counts, bounded bool) (steps []step) {
 		i := slices.IndexFunc(steps, func(s step) bool { return s.key == is.key })
 		if i < 0 {
 			i = len(steps)
-			steps = append(steps, step{verb: tally, key: is.key, name: t.Counter, adds: item.Addition{Type: x.Owner, Creates: true}})
+			steps = append(steps, step{verb: tally, key: is.key, name: t.Counter, adds: &item.Addition{Type: x.Owner, Creates: true}})
 		}
-		s := &steps[i].adds
+		s := steps[i].adds
 		s.Terms = append(s.Terms, t)
 		//mutants:guard an owner that lost what it counted is not created below zero | TestCounterAlone | && anew =>
 		s.Creates = s.Creates && x.Alone && anew

@@ -148,6 +148,11 @@ func (s shopping) set(t *testing.T, key keys.Key, attribute string, n int) {
 	expect.OK(t, s.table.Do(t.Context(), table.Update(key, expression.Set(expression.Name(attribute), expression.Value(n)))))
 }
 
+func (s shopping) remove(t *testing.T, key keys.Key, attribute string) {
+	t.Helper()
+	expect.OK(t, s.table.Do(t.Context(), table.Patch(key, nil, attribute)))
+}
+
 // marked returns what the stored lines say that they were counted as, by item and attribute.
 func marked(tb testing.TB, tbl *table.Table) map[string]int64 {
 	tb.Helper()
@@ -588,11 +593,51 @@ func TestOwnersKeepNumbers(t *testing.T) {
 	patched := expect.Value(newRepo(t, s.table, plainBasket).Patch(ctx, basketKey("a"), repo.Patch{Set: map[string]any{"name": "x"}}))(t)
 	expect.Equal(t, "lines that Patch returns", patched.Lines, 1)
 
+	// An owner that has no revision yet is guarded by all that it has, but for the numbers.
+	s.remove(t, basketKey("a"), "revision")
+	ops := expect.Value(s.baskets.RefreshOps(ctx, storedItem(t, s.table, basketKey("a"))))(t)
+	expect.Value(s.lines.Update(ctx, lineKey("1"), func(l *line) error { l.N = 4; return nil }))(t)
+	expect.OK(t, s.table.Transact(ctx, ops...))
+	s.has(t, "adopted", "a", 1, 4)
+
 	// The main item of another release, in which that counts, is a copy in this one.
 	s.set(t, mailKey("n"), "lines", 7)
 	expect.Value(s.baskets.Update(ctx, basketKey("a"), func(b *basket) error { b.Name = "newer"; return nil }))(t)
 	expect.Value(s.baskets.Refresh(ctx, basketKey("a")))(t)
 	expect.Equal(t, "lines of the copy", expect.Value(s.baskets.Get(ctx, mailKey("n")))(t).Lines, 7)
+}
+
+// TestOwnersWithAnIntegerVersion: the numbers are not among what guards a copy, which another
+// entity could have.
+func TestOwnersWithAnIntegerVersion(t *testing.T) {
+	t.Parallel()
+	type shelf struct {
+		ID      string `dynamodbav:"id"`
+		Name    string `dynamodbav:"name"`
+		Lines   int64  `dynamodbav:"lines"`
+		Version int64  `dynamodbav:"version"`
+	}
+	s, ctx := newShopping(t, plainLine), t.Context()
+	shelves := newRepo(t, s.table, repo.Entity[shelf]{
+		Type: "BASKET", Version: "version", Counted: []string{"lines"}, Key: func(b shelf) keys.Key { return basketKey(b.ID) },
+		Copies: []repo.Copy[shelf]{{Key: func(b shelf) keys.Key { return mailKey(b.ID) }}},
+	})
+	e := plainLine
+	e.Counters = []repo.Counter[line]{{Name: "lines", Key: inBasket, Owner: "BASKET", Attribute: "lines"}}
+	lines := newRepo(t, s.table, e)
+	a := shelf{ID: "a"}
+	expect.OK(t, shelves.Create(ctx, &a))
+	expect.OK(t, lines.Create(ctx, &line{ID: "1", Basket: "a"}))
+	counted := expect.Value(shelves.Get(ctx, basketKey("a")))(t)
+	expect.Equal(t, "lines", counted.Lines, 1)
+	next := counted
+	next.Name = "new"
+	expect.OK(t, s.table.Transact(ctx, shelves.UpdateOps(counted, &next)...))
+	expect.Value(shelves.Update(ctx, basketKey("a"), func(b *shelf) error { b.Name = "newer"; return nil }))(t)
+	is := expect.Value(shelves.Get(ctx, basketKey("a")))(t)
+	expect.Equal(t, "stored", is, shelf{"a", "newer", 1, 3})
+	expect.OK(t, s.table.Transact(ctx, shelves.DeleteOps(is)...))
+	expect.Equal(t, "items left", itemsLeft(t, s.table), 1)
 }
 
 // TestReplacedOwners: an owner whose change is too long for an update is replaced as a whole,

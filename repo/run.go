@@ -82,7 +82,7 @@ func (c *core) judge(failed []*table.Error, from int, s *snapshot, p *plan) outc
 			worst = max(worst, doubtful)
 		case p.steps[i].main:
 			worst = overtaken
-		case p.steps[i].adds.Creates && errors.Is(f, table.ErrUncounted):
+		case errors.Is(f, table.ErrUncounted) && p.steps[i].adds != nil && p.steps[i].adds.Creates:
 			return final // another item has the key
 		case errors.Is(f, table.ErrExists) && f.Stored != nil && owner.isAnothers(f, p.steps[i]):
 			taken = true

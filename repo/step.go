@@ -52,7 +52,7 @@ type step struct {
 	// same are attributes that are as they were read, although the stamp does not tell: numbers
 	// that others count, and what was counted of the entity. Nil means that one is missing.
 	same table.Item
-	adds item.Addition // of tally
+	adds *item.Addition // of tally
 }
 
 // maxGuarded is how many attributes a condition compares at most: an expression has 300
@@ -79,7 +79,7 @@ func (c *core) op(s step) (op table.Op) {
 		//mutants:guard a main key that moves is created, not put | TestRepo/revision/Update_that_moves_the_main_key ./suites/schedules | Create => Put
 		return ifSame(table.Create(s.key, s.made).WithName(s.name), s.same)
 	case tally:
-		return table.Add(s.key, s.adds).WithName(s.name)
+		return table.Add(s.key, *s.adds).WithName(s.name)
 	case none:
 		//mutants:guard DeleteOps leave no former copy behind | TestOpsExpectWhatTheValueDoesNotShow | s.unread => false
 		if s.unread {

@@ -29,13 +29,17 @@ func (r *Repo[T]) Create(ctx context.Context, v *T) error {
 func (c *core) create(ctx context.Context, v any) error {
 	made, key := c.entity.zero(), c.entity.Key(v)
 	var former over
-	for attempt, doubted := 1, (doubts{}); ; attempt++ {
+	var doubted doubts
+	for attempt := 1; ; attempt++ {
 		err := c.commit(ctx, c.createOver(v, made, former))
-		switch {
-		case err == nil:
+		if err == nil {
 			c.adopt(v, made)
 			return nil
-		case attempt == maxPatches || !c.doubt(failedOps(err), key, doubted):
+		}
+		if doubted == nil {
+			doubted = doubts{}
+		}
+		if attempt == maxPatches || !c.doubt(failedOps(err), key, doubted) {
 			return err
 		}
 		if former, err = c.stillCounted(ctx, key, doubted); err != nil {

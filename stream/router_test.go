@@ -458,3 +458,48 @@ func TestPanicOfAHandlerReachesTheCaller(t *testing.T) {
 		}
 	}
 }
+
+// A count in an entity is no change of it, and an item that has expired is uncounted once.
+func TestCounters(t *testing.T) {
+	t.Parallel()
+	type team struct {
+		ID      string `dynamodbav:"id"`
+		Members int64  `dynamodbav:"members"`
+		Rev     string `dynamodbav:"rev"`
+	}
+	teamKey := func(id string) keys.Key { return keys.Key{PK: keys.Prefix("TEAM").PK(id), SK: keys.Metadata} }
+	w, ctx := newWorld(t), t.Context()
+	teams := newRepo(t, w.table, repo.Entity[team]{
+		Type: "TEAM", Version: "rev", Counted: []string{"members"}, Key: func(v team) keys.Key { return teamKey(v.ID) },
+	})
+	counted := userEntity
+	counted.Counters = []repo.Counter[User]{{Name: "members", Owner: "TEAM", Attribute: "members", Key: func(u User) keys.Key { return teamKey(u.Email) }}}
+	w.users = newRepo(t, w.table, counted)
+	store := expect.Value(idempotency.New(w.table, nil))(t)
+	var l log
+	r := newRouter(t, w.table, nil, w.onUsers(&l), stream.On(teams, func(_ context.Context, c stream.Change[team]) error {
+		l.add("TEAM %s %v", c.Kind, c.Changed)
+		return nil
+	}), stream.IgnoreOther())
+	uncounts := newRouter(t, w.table, nil, stream.OnOther(func(ctx context.Context, c stream.Change[table.Item]) error {
+		if c.Kind != stream.Expire {
+			return nil
+		}
+		_, err := idempotency.Exec(ctx, store, c.Request("members"), func(context.Context) ([]table.Op, error) { return w.users.UncountOps(*c.Old), nil })
+		return err
+	}))
+	expect.OK(t, teams.Create(ctx, &team{ID: "x"}))
+	u := User{ID: "1", Email: "x", Phone: "1"}
+	w.handle(t, r, w.users.CreateOps(&u)...)
+	expect.Equal(t, "changes", l.take(), []string{"USER insert >1/x/1/[] []"})
+	members := func(n int64) {
+		t.Helper()
+		expect.Equal(t, "members", expect.Value(teams.Get(ctx, teamKey("x")))(t).Members, n)
+	}
+	members(1)
+	event := expect.Value(streamtest.Expire(ctx, w.client, w.table, userKey("1"), keys.Key{PK: keys.Prefix("PHONE").PK("1"), SK: keys.Profile}))(t)
+	for range 2 {
+		deliver(t, uncounts, event)
+		members(0)
+	}
+}

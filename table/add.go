@@ -81,7 +81,11 @@ func (m merged) at(i int) int {
 // merge merges the ops that add to numbers with those about the same items. Two ops that cannot
 // be merged stay two.
 func merge(given []Op) merged {
-	if !slices.ContainsFunc(given, func(op Op) bool { return op.adds != nil }) {
+	adds := false
+	for i := range given {
+		adds = adds || given[i].adds != nil
+	}
+	if !adds {
 		return merged{ops: given}
 	}
 	m, at := merged{from: make([]int, 0, len(given))}, make(map[keys.Key]int, len(given))
