@@ -816,12 +816,16 @@ type tallyItem struct {
 func TestCounterAlone(t *testing.T) {
 	t.Parallel()
 	e := plainLine
-	e.Counters = []repo.Counter[line]{{Name: "all", Owner: "TALLY", Alone: true, Attribute: "count", Amount: func(l line) int64 { return l.N },
-		Key: func(l line) keys.Key { return keys.Key{PK: keys.PK("TALLY#" + l.Basket), SK: keys.Metadata} }}}
+	e.Counters = []repo.Counter[line]{{
+		Name: "all", Owner: "TALLY", Alone: true, Attribute: "count", Amount: func(l line) int64 { return l.N },
+		Key: func(l line) keys.Key { return keys.Key{PK: keys.PK("TALLY#" + l.Basket), SK: keys.Metadata} },
+	}}
 	s, ctx := newShopping(t, e), t.Context()
 	key := keys.Key{PK: "TALLY#a", SK: keys.Metadata}
-	tallies := newRepo(t, s.table, repo.Entity[tallyItem]{Type: "TALLY", Version: "revision", Counted: []string{"count"},
-		Key: func(tallyItem) keys.Key { return key }})
+	tallies := newRepo(t, s.table, repo.Entity[tallyItem]{
+		Type: "TALLY", Version: "revision", Counted: []string{"count"},
+		Key: func(tallyItem) keys.Key { return key },
+	})
 	expect.OK(t, s.lines.Create(ctx, &line{ID: "1", Basket: "a", N: 3}))
 	expect.Equal(t, "created", expect.Value(tallies.Get(ctx, key))(t).N, 3)
 	expect.OK(t, s.plain.Create(ctx, &line{ID: "2", Basket: "a", N: 4}))
@@ -891,8 +895,10 @@ func TestCounterOfAnotherLife(t *testing.T) {
 		Version int64  `dynamodbav:"version"`
 	}
 	e := repo.Entity[numbered]{Type: "LINE", Version: "version", Key: func(l numbered) keys.Key { return lineKey(l.ID) }}
-	e.Counters = []repo.Counter[numbered]{{Name: "pieces", Owner: "BASKET", Attribute: "pieces",
-		Key: func(l numbered) keys.Key { return basketKey(l.Basket) }, Amount: func(l numbered) int64 { return l.N }}}
+	e.Counters = []repo.Counter[numbered]{{
+		Name: "pieces", Owner: "BASKET", Attribute: "pieces",
+		Key: func(l numbered) keys.Key { return basketKey(l.Basket) }, Amount: func(l numbered) int64 { return l.N },
+	}}
 	s, ctx := newShopping(t, plainLine), t.Context()
 	lines := newRepo(t, s.table, e)
 	for _, id := range []string{"a", "b"} {

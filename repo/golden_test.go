@@ -51,6 +51,16 @@ func titled() repo.Entity[Doc] {
 	return e
 }
 
+// countedDoc is docEntity with two numbers in an item of the author, which counting creates.
+func countedDoc() repo.Entity[Doc] {
+	e, author := docEntity, func(d Doc) keys.Key { return keys.Key{PK: keys.Prefix("AUTHOR").PK(d.Author), SK: "COUNTS"} }
+	e.Counters = []repo.Counter[Doc]{
+		{Name: "docs", Owner: "COUNTS", Alone: true, Attribute: "docs", Key: author, Min: new(int64(0))},
+		{Name: "pages", Owner: "COUNTS", Alone: true, Attribute: "pages", Key: author, Amount: func(d Doc) int64 { return int64(d.Pages) }, Max: new(int64(1000))},
+	}
+	return e
+}
+
 // TestRequests compares what is sent with testdata. The requests of an update of
 // one field name that field, the revision and the type, and nothing else. Run it
 // with -update to take over a change that is wanted.
@@ -94,6 +104,8 @@ func TestRequests(t *testing.T) {
 			_, err := r.Update(ctx, docKey, func(*Doc) error { return nil })
 			return err
 		}},
+		"updatecounted":  {countedDoc(), pages},
+		"deletecounted":  {countedDoc(), func(ctx context.Context, r *repo.Repo[Doc]) error { return r.Delete(ctx, docKey) }},
 		"deletewithcopy": {titled(), func(ctx context.Context, r *repo.Repo[Doc]) error { return r.Delete(ctx, docKey) }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -109,11 +109,8 @@ func (c *core) op(s step) (op table.Op) {
 	//mutants:guard Delete expects the revision that it has read | TestRepo/copies/Update_that_moves,_Delete ./suites/schedules | => if s.verb != remove { op = c.guard(op, s.held) }
 	//mutants:guard appcore: an approval is of the revision that was read | TestScheduleApproval ./examples/appcore/core | => if s.verb != patch { op = c.guard(op, s.held) }
 	op = c.guard(op, s.held)
-	switch {
-	case s.unread && s.verb == remove:
-		op = op.Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: c.shapes.current, Admits: true}})
-	case s.unread: // what is written may lack what a newer shape has
-		op = op.Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: c.shapes.current}})
+	if s.unread { // what is written may lack what a newer shape has
+		op = op.Guarded(item.Guard{ByShape: true, Shape: item.Shape{Most: c.shapes.current, Admits: s.verb == remove}})
 	}
 	//mutants:guard a change expects that the item exists | TestRepo/revision/adopted:_Update,_Delete$ ./suites/schedules | !s.gone => s.verb != patch && !s.gone
 	if !s.gone {

@@ -122,7 +122,7 @@ func (w *write) buildExpressions() error {
 	}
 	changes, patches := w.op.value.(patch)
 	adds := w.op.adds != nil
-	if patches && !(adds && changes.empty()) {
+	if patches && (!adds || !changes.empty()) {
 		if err := w.setPatch(changes); err != nil {
 			return err
 		}
