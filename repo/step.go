@@ -123,10 +123,7 @@ func (c *core) op(s step) (op table.Op) {
 		}
 		op = op.If(same)
 	}
-	op = ifSame(op, s.same)
-	if s.unread && s.same != nil {
-		op = op.Guarded(item.Guard{OrStale: true})
-	}
+	op = ifSame(op, s.same).Guarded(item.Guard{OrStale: s.unread && s.same != nil})
 	//mutants:guard ops of a version that two entities can have take no copy of the other | TestOpsOfCountedEntitiesLeaveOthersCopies
 	if s.like != nil {
 		op = op.If(*s.like).Guarded(item.Guard{OrStale: true})
