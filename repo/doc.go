@@ -55,6 +55,6 @@
 //	            vector.go names.go
 //	reads       repo.go collect.go decode.go
 //	a write     load.go diff.go plan.go plancopy.go claim.go counter.go unread.go step.go run.go
-//	            write.go update.go ops.go patch.go
+//	            uncount.go write.go update.go ops.go patch.go
 //	repairs     loose.go refresh.go deleteall.go
 package repo
