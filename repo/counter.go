@@ -77,7 +77,7 @@ import (
 // DynamoDB Developer Guide.
 type Counter[T any] struct {
 	// Name tells the counter from others of the entity, in marks and in errors. A counter of
-	// another name counts anew.
+	// another name counts from 0.
 	Name string
 	// Key gives the key of the owner. The zero key counts nowhere.
 	Key func(T) keys.Key
@@ -185,7 +185,7 @@ func (c *core) counterNamed(name string) *Counter[any] {
 // countSteps returns the steps that take back what was counted, and count what is: one for each
 // owner.
 func (c *core) countSteps(was, now counts, bounded bool) (steps []step) {
-	add := func(name string, is count, n int64, anew bool) {
+	add := func(name string, is count, n int64, begins bool) {
 		x := c.counterNamed(name)
 		t := item.Term{Counter: c.entity.Type + " " + name, Attribute: is.attribute, N: n}
 		if bounded {
@@ -198,9 +198,9 @@ func (c *core) countSteps(was, now counts, bounded bool) (steps []step) {
 		}
 		s := steps[i].adds
 		s.Terms = append(s.Terms, t)
-		//mutants:guard an owner that lost what it counted is not created below zero | TestCounterAlone | && anew =>
-		s.Creates = s.Creates && x.Alone && anew
-		s.Counts = s.Counts || anew
+		//mutants:guard an owner that lost what it counted is not created below zero | TestCounterAlone | && begins =>
+		s.Creates = s.Creates && x.Alone && begins
+		s.Counts = s.Counts || begins
 	}
 	both := counts{}
 	maps.Copy(both, was)
