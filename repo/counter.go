@@ -327,6 +327,9 @@ func (p *planner) markAsRead() table.Item {
 // ifSame returns the op with the condition that attributes are as they were read; nil means that
 // one is missing.
 func ifSame(op table.Op, attributes table.Item) table.Op {
+	if len(attributes) == 0 {
+		return op // without an iterator, which allocates
+	}
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		same := item.Name(name).AttributeNotExists()
 		if value := attributes[name]; value != nil {
