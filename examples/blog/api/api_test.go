@@ -272,8 +272,8 @@ func TestWhoIsNotRegisteredWritesNothing(t *testing.T) {
 	check.Equal(t, "items", len(generated.Stored(t, a.store.Table)), 0)
 	a.is(t, http.StatusOK, "nobody", "PUT /me", `{"email":"nobody@example.com","name":"Nobody"}`)
 	group := member(t, a.is(t, http.StatusCreated, "nobody", "POST /groups", `{"name":"Cooks"}`), "groupId")
-	check.Equal(t, "members", check.Must(a.store.MemberCount(t.Context(), group))(t), 1)
-	check.Equal(t, "groups", check.Must(a.store.GroupCount(t.Context(), "nobody"))(t), 1)
+	check.Equal(t, "members", check.Must(a.store.Group(t.Context(), group))(t).Members, 1)
+	check.Equal(t, "groups", check.Must(a.store.User(t.Context(), "nobody"))(t).Groups, 1)
 	if groups := a.is(t, http.StatusOK, "nobody", "GET /me/groups", ""); !strings.Contains(groups, `"groupName":"Cooks","userId":"nobody","userName":"Nobody","role":"owner"`) {
 		t.Error(groups)
 	}

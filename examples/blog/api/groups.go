@@ -35,8 +35,8 @@ type group struct {
 	Members     int64  `json:"memberCount"`
 }
 
-func groupOf(g store.Group, members int64) group {
-	return group{g.ID, g.Name, g.Description, members}
+func groupOf(g store.Group) group {
+	return group{g.ID, g.Name, g.Description, g.Members}
 }
 
 func description(value string) error {
@@ -57,16 +57,17 @@ func (a *API) createGroup(w http.ResponseWriter, r *http.Request, user string) e
 	}
 	return a.create(w, r, user, "CreateGroup", []string{g.Name, g.Description}, func(ctx context.Context) (string, any, []table.Op, error) {
 		ops, err := a.Store.GroupOps(ctx, &g, user, now())
-		return "/groups/" + g.ID, groupOf(g, 1), ops, err
+		g.Members = 1 // who owns it
+		return "/groups/" + g.ID, groupOf(g), ops, err
 	})
 }
 
 func (a *API) getGroup(w http.ResponseWriter, r *http.Request, _ string) error {
-	g, members, err := a.Store.Group(r.Context(), r.PathValue("id"))
+	g, err := a.Store.Group(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, groupOf(g, members))
+	return httpapi.WriteJSON(w, http.StatusOK, groupOf(g))
 }
 
 // owned returns the id of a group, or an error unless the user owns it. A group has other

@@ -94,7 +94,7 @@ func (a *API) getPost(w http.ResponseWriter, r *http.Request, user string) error
 		return err
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, postPage{
-		postOf(page.Post), string(page.Content), page.CommentCount, httpapi.ListOf(page.Comments, "", commentOf).Items,
+		postOf(page.Post), string(page.Content), page.Post.Comments, httpapi.ListOf(page.Comments, "", commentOf).Items,
 	})
 }
 

@@ -23,7 +23,7 @@ func TestNobodyCommentsOnADraftOfAnother(t *testing.T) {
 	a.is(t, http.StatusNotFound, "bob", "POST /posts/"+w.post+"/comments", `{"text":"Late"}`)
 	a.is(t, http.StatusCreated, "ana", "POST /posts/"+w.post+"/comments", `{"text":"Mine"}`)
 	page := check.Must(a.store.PostWithComments(t.Context(), w.post, 10))(t)
-	check.Equal(t, "comments", page.CommentCount, 2) // with the one of newWorld
+	check.Equal(t, "comments", page.Post.Comments, 2) // with the one of newWorld
 }
 
 // Of requests that register a user at the same time, all succeed: they are one PUT.

@@ -82,9 +82,5 @@ func (a *API) getUser(w http.ResponseWriter, r *http.Request, id string) error {
 	if err != nil {
 		return err
 	}
-	counts, err := a.Store.UserCounts(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, profile{userOf(u), counts.Posts, counts.Groups})
+	return httpapi.WriteJSON(w, http.StatusOK, profile{userOf(u), u.Posts, u.Groups})
 }

@@ -47,7 +47,8 @@ type Records[T any] struct {
 	Old    *table.Table     // the table that the entities come from
 	OldKey func(T) keys.Key // their key there, whose last part is the id
 	// Entity is how they are stored in the single table. Its version attribute
-	// counts in the old table too; where it is missing, the version is 0.
+	// counts in the old table too; where it is missing, the version is 0. Its Counters
+	// are left out: see docs/migration.md.
 	Entity   repo.Entity[T]
 	Version  func(*T) *int64 // points to the field of the version
 	Segments int             // see [backfill.Job]; 4 by default
@@ -59,7 +60,7 @@ type Records[T any] struct {
 
 // NewRecords returns records with the exported fields of r.
 func NewRecords[T any](single *table.Table, r Records[T]) (_ *Records[T], err error) {
-	r.single, r.places, r.Segments = single, nil, cmp.Or(r.Segments, 4)
+	r.single, r.places, r.Segments, r.Entity.Counters = single, nil, cmp.Or(r.Segments, 4), nil
 	r.entities, err = repo.New(single.Consistent(), r.Entity)
 	for _, c := range append([]repo.Copy[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...) {
 		place, wrong := repo.New(single, repo.Entity[T]{Type: r.Entity.Type, Key: c.Key, Indexes: c.Indexes})

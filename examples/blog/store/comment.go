@@ -37,6 +37,10 @@ var CommentEntity = repo.Entity[Comment]{
 	Type:   "COMMENT",
 	Key:    CommentKey,
 	Copies: []repo.Copy[Comment]{{Name: "by author", Key: CommentByAuthorKey}},
+	Counters: []repo.Counter[Comment]{{
+		Name: "comments", Owner: "POST", Attribute: "commentCount",
+		Key: func(c Comment) keys.Key { return PostKey(c.PostID) },
+	}},
 	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
 }
@@ -67,7 +71,7 @@ func CommentsByAuthorQuery(author string) table.Query {
 	return table.Query{PK: keys.User.PK(author), Range: CommentPrefix.All(), Descending: true, Scope: author}
 }
 
-// AddComment stores a comment with the name and the avatar of its author, and counts it.
+// AddComment stores a comment with the name and the avatar of its author.
 // Errors: [ErrNoUser] if there is no author, and [table.ErrNotFound] unless the post is
 // published or the author's own.
 func (s *Store) AddComment(ctx context.Context, c Comment) error {
@@ -86,9 +90,7 @@ func (s *Store) CommentOps(ctx context.Context, c *Comment) ([]table.Op, error) 
 	}
 	c.copyFrom(author)
 	visible := table.If("attribute_exists(publishedAt) OR authorId = ?", c.AuthorID)
-	return append(s.Comments.CreateOps(c),
-		count(PostPrefix.PK(c.PostID), commentCount, 1),
-		table.Check(PostKey(c.PostID), visible).WithName(opPost)), nil
+	return append(s.Comments.CreateOps(c), table.Check(PostKey(c.PostID), visible).WithName(opPost)), nil
 }
 
 // copyFrom copies what a comment has of its author, unless it is of a later version.
@@ -103,17 +105,8 @@ func (c *Comment) copyFrom(author User) {
 // DeleteComment removes a comment under its key or that of its copy. If it is
 // missing, the error matches [table.ErrNotFound].
 func (s *Store) DeleteComment(ctx context.Context, key keys.Key) error {
-	return s.Table.Retry(ctx, func(ctx context.Context) error {
-		c, err := s.Comments.Consistent().Get(ctx, key)
-		if err != nil {
-			return err
-		}
-		err = s.Table.Transact(ctx, append(s.Comments.DeleteOps(c),
-			count(PostPrefix.PK(c.PostID), commentCount, -1),
-			table.Check(PostKey(c.PostID), exists()).WithName(opPost))...)
-		if failed(err, opPost) { // the counts are gone with the post
-			return s.Table.Transact(ctx, s.Comments.DeleteOps(c)...)
-		}
+	if _, err := s.Comments.Consistent().Get(ctx, key); err != nil {
 		return err
-	})
+	}
+	return s.Comments.Delete(ctx, key)
 }

@@ -39,8 +39,9 @@ func routerOf(t *testing.T, s *store.Store) *stream.Router {
 // writeComments creates a user Ana of that id, a post, and n comments of hers.
 func writeComments(t *testing.T, s *store.Store, user string, n int) {
 	t.Helper()
-	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: user, Name: "Ana"}))
-	check.OK(t, s.Posts.Create(t.Context(), &store.Post{ID: "p-" + user, AuthorID: "bob", Title: "A day", CreatedAt: noon, PublishedAt: &noon}))
+	bob := "bob-" + user
+	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: user, Name: "Ana"}), s.Users.Create(t.Context(), &store.User{ID: bob}))
+	check.OK(t, s.Posts.Create(t.Context(), &store.Post{ID: "p-" + user, AuthorID: bob, Title: "A day", CreatedAt: noon, PublishedAt: &noon}))
 	for i := range n {
 		check.OK(t, s.AddComment(t.Context(), comment(user, i)))
 	}
@@ -83,6 +84,7 @@ func TestACommentHasTheNameAndTheAvatarOfItsAuthor(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: "ana", Name: "Ana", Avatar: "https://example.com/ana.png"}))
+	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: "bob"}))
 	check.OK(t, s.Posts.Create(t.Context(), &store.Post{ID: "p-ana", AuthorID: "bob", CreatedAt: noon, PublishedAt: &noon}))
 	check.OK(t, s.AddComment(t.Context(), comment("ana", 0)))
 	comments := func() []store.Comment {

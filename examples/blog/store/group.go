@@ -22,17 +22,19 @@ var (
 	ErrNotMember     = errors.New("is not a member")
 )
 
-// Group is stored once, as GROUP#<id> / METADATA.
+// Group is stored once, as GROUP#<id> / METADATA, with its number of members.
 type Group struct {
 	ID          string `dynamodbav:"groupId"`
 	Name        string `dynamodbav:"name"`
 	Description string `dynamodbav:"description,omitempty"`
+	Members     int64  `dynamodbav:"memberCount"`
 	Version     int64  `dynamodbav:"version"`
 }
 
 var groupEntity = repo.Entity[Group]{
-	Type: "GROUP",
-	Key:  func(g Group) keys.Key { return GroupKey(g.ID) },
+	Type:    "GROUP",
+	Key:     func(g Group) keys.Key { return GroupKey(g.ID) },
+	Counted: []string{"memberCount"},
 	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
 }
@@ -75,6 +77,13 @@ var membershipEntity = repo.Entity[Membership]{
 	Type:   "MEMBERSHIP",
 	Key:    MemberKey,
 	Copies: []repo.Copy[Membership]{{Name: "by user", Key: MemberOfKey}},
+	Counters: []repo.Counter[Membership]{{
+		Name: "members", Owner: "GROUP", Attribute: "memberCount",
+		Key: func(m Membership) keys.Key { return GroupKey(m.GroupID) },
+	}, {
+		Name: "groups", Owner: "USER", Attribute: "groupCount",
+		Key: func(m Membership) keys.Key { return UserKey(m.UserID) },
+	}},
 	// Nobody holds a membership across leaving and joining again, so a number does.
 	Version: "version",
 }
@@ -116,22 +125,16 @@ func (s *Store) GroupOps(ctx context.Context, g *Group, owner string, at time.Ti
 	return append(create, join...), err
 }
 
-// Group returns a group with its count of members, or an error that matches
-// [table.ErrNotFound].
-func (s *Store) Group(ctx context.Context, id string) (g Group, members int64, err error) {
-	if g, err = s.Groups.Consistent().Get(ctx, GroupKey(id)); err == nil {
-		members, err = s.MemberCount(ctx, id)
-	}
-	return g, members, err
+// Group returns a group, or an error that matches [table.ErrNotFound].
+func (s *Store) Group(ctx context.Context, id string) (Group, error) {
+	return s.Groups.Consistent().Get(ctx, GroupKey(id))
 }
 
-// Join makes a user a member, with the names of both. The two items of the
-// membership and the two counts change in one transaction, on the condition
-// that group and user exist. So the counts are right under concurrent joins and
-// leaves. Errors: [ErrAlreadyMember], [ErrNoUser], and [table.ErrNotFound] if there is no
-// group.
+// Join makes a user a member, with the names of both. The two items of the membership and
+// both counts change in one transaction, which fails unless group and user exist. Errors:
+// [ErrAlreadyMember], [ErrNoUser], and [table.ErrNotFound] if there is no group.
 func (s *Store) Join(ctx context.Context, m Membership) error {
-	g, err := s.Groups.Consistent().Get(ctx, GroupKey(m.GroupID))
+	g, err := s.Group(ctx, m.GroupID)
 	if err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (s *Store) Join(ctx context.Context, m Membership) error {
 	if err != nil {
 		return err
 	}
-	err = refused(s.Table.Transact(ctx, append(ops, groupExists(g.ID))...))
+	err = refused(s.Table.Transact(ctx, ops...))
 	if errors.Is(err, table.ErrExists) {
 		return ErrAlreadyMember
 	}
@@ -154,11 +157,8 @@ func (s *Store) joinOps(ctx context.Context, g Group, m Membership) ([]table.Op,
 	}
 	m.copyGroup(g)
 	m.copyUser(u)
-	ops := append(s.Memberships.CreateOps(&m), countOps(m, 1)...)
-	return append(ops, table.Check(UserKey(m.UserID), exists()).WithName(opUser)), nil
+	return s.Memberships.CreateOps(&m), nil
 }
-
-func groupExists(id string) table.Op { return table.Check(GroupKey(id), exists()).WithName(opGroup) }
 
 // Membership returns the membership of a user in a group, in one consistent read, or
 // [ErrNotMember].
@@ -174,11 +174,11 @@ func notMember(err error) error {
 	return err
 }
 
-// Leave ends a membership, in one transaction with the counts. Errors: [ErrNotMember], also
+// Leave ends a membership. Errors: [ErrNotMember], also
 // if there is no group; [ErrLastOwner].
 func (s *Store) Leave(ctx context.Context, group, user string) error {
 	return s.Table.Retry(ctx, func(ctx context.Context) error {
-		if _, err := s.Groups.Consistent().Get(ctx, GroupKey(group)); err != nil {
+		if _, err := s.Group(ctx, group); err != nil {
 			return notMember(err)
 		}
 		m, err := s.Membership(ctx, group, user)
@@ -189,24 +189,6 @@ func (s *Store) Leave(ctx context.Context, group, user string) error {
 		if err != nil {
 			return err
 		}
-		ops = append(append(ops, s.Memberships.DeleteOps(m)...), countOps(m, -1)...)
-		return notMember(refused(s.Table.Transact(ctx, append(ops, groupExists(group))...)))
+		return notMember(refused(s.Table.Transact(ctx, append(ops, s.Memberships.DeleteOps(m)...)...)))
 	})
-}
-
-// countOps changes both counts.
-func countOps(m Membership, by int) []table.Op {
-	return []table.Op{count(GroupPrefix.PK(m.GroupID), memberCount, by), count(keys.User.PK(m.UserID), groupCount, by)}
-}
-
-// MemberCount returns how many members a group has.
-func (s *Store) MemberCount(ctx context.Context, group string) (int64, error) {
-	c, err := s.counts(ctx, GroupPrefix.PK(group))
-	return c.Members, err
-}
-
-// GroupCount returns how many groups a user is in.
-func (s *Store) GroupCount(ctx context.Context, user string) (int64, error) {
-	c, err := s.counts(ctx, keys.User.PK(user))
-	return c.Groups, err
 }

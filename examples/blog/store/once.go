@@ -43,11 +43,10 @@ func Once[R any](
 // ErrNoUser means that a user is not registered. It matches [table.ErrNotFound].
 var ErrNoUser = fmt.Errorf("the user is not registered: %w", table.ErrNotFound)
 
-// The names of ops that check something.
+// The names of ops that check something. Counters have names, too: that of the entity and
+// their own.
 const (
-	opUser    = "user"
 	opPost    = "post"
-	opGroup   = "group"
 	opOwner   = "owner"
 	opAnother = "another owner"
 	opFolder  = "folder"
@@ -58,9 +57,11 @@ var checks = []struct {
 	op  string
 	err error
 }{
-	{opUser, ErrNoUser},
+	{"POST posts", ErrNoUser},
+	{"MEMBERSHIP groups", ErrNoUser},
+	{"MEMBERSHIP members", fmt.Errorf("group: %w", table.ErrNotFound)},
+	{"COMMENT comments", fmt.Errorf("post: %w", table.ErrNotFound)},
 	{opPost, fmt.Errorf("post: %w", table.ErrNotFound)},
-	{opGroup, fmt.Errorf("group: %w", table.ErrNotFound)},
 	{opOwner, ErrNotOwner},
 	// These were true when they were read, so the write begins again.
 	{opAnother, table.ErrConflict},
@@ -78,9 +79,9 @@ func refused(err error) error {
 	return err
 }
 
-// failed reports whether a transaction was cancelled because the condition of
-// the op of that name did not hold.
+// failed reports whether a transaction was cancelled because the condition of the op of that
+// name did not hold, or the counter of that name has no owner.
 func failed(err error, name string) bool {
 	op, ok := table.FailedOp(err, name)
-	return ok && errors.Is(op, table.ErrConditionFailed)
+	return ok && (errors.Is(op, table.ErrConditionFailed) || errors.Is(op, table.ErrUncounted))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -77,7 +76,7 @@ func (s *Store) ChangeGroup(ctx context.Context, id, by string, change func(*Gro
 	return g, refused(err)
 }
 
-// DeleteGroup removes a group and its count, in the name of an owner. The consumer of
+// DeleteGroup removes a group, in the name of an owner. The consumer of
 // [Store.Router] removes the memberships. Nobody can join once the group is gone. Errors:
 // [ErrNotOwner], and [table.ErrNotFound] if there is no group.
 func (s *Store) DeleteGroup(ctx context.Context, id, by string) error {
@@ -87,27 +86,6 @@ func (s *Store) DeleteGroup(ctx context.Context, id, by string) error {
 			return err
 		}
 		return refused(s.Table.Transact(ctx, append(s.Groups.DeleteOps(g),
-			table.Delete(countsKey(GroupPrefix.PK(id))),
 			isOwner(id, by).WithName(opOwner))...))
 	})
-}
-
-// deleteMemberships removes the memberships of a group that is gone.
-func (s *Store) deleteMemberships(ctx context.Context, group string) error {
-	for listed, err := range s.Memberships.Consistent().All(ctx, MembersQuery(group)) {
-		if err != nil {
-			return err
-		}
-		err = s.Table.Retry(ctx, func(ctx context.Context) error {
-			m, err := s.Memberships.Consistent().Get(ctx, MemberKey(listed))
-			if err != nil {
-				return unlessDeleted(err)
-			}
-			return s.Table.Transact(ctx, append(s.Memberships.DeleteOps(m), count(keys.User.PK(m.UserID), groupCount, -1))...)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -19,13 +19,15 @@ const (
 
 // Post is stored twice: as POST#<id> / METADATA, to be found by its id together
 // with its comments, and as USER#<author> / POST#<time>#<id>, to be listed with
-// its author. While it is published, the first of them is in the index too.
+// its author. While it is published, the first of them is in the index too. Comments is
+// how many comments it has; the copy with its author does not know.
 type Post struct {
 	ID          string     `dynamodbav:"postId"`
 	AuthorID    string     `dynamodbav:"authorId"`
 	Title       string     `dynamodbav:"title"`
 	CreatedAt   time.Time  `dynamodbav:"createdAt"`
 	PublishedAt *time.Time `dynamodbav:"publishedAt,omitempty"` // nil: a draft
+	Comments    int64      `dynamodbav:"commentCount"`
 	Version     int64      `dynamodbav:"version"`
 }
 
@@ -35,6 +37,11 @@ var PostEntity = repo.Entity[Post]{
 	Key:     func(p Post) keys.Key { return PostKey(p.ID) },
 	Indexes: repo.Indexes[Post]{publishedIndex: PublishedKey},
 	Copies:  []repo.Copy[Post]{{Name: "by author", Key: AuthorKey}},
+	Counted: []string{"commentCount"},
+	Counters: []repo.Counter[Post]{{
+		Name: "posts", Owner: "USER", Attribute: "postCount",
+		Key: func(p Post) keys.Key { return UserKey(p.AuthorID) },
+	}},
 	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
 }
@@ -77,24 +84,21 @@ func PublishedQuery() table.Query {
 
 // PostPage is a post as a reader sees it.
 type PostPage struct {
-	Post         Post
-	Content      []byte // nil if it has none
-	CommentCount int64
+	Post    Post
+	Content []byte // nil if it has none
 	// Comments are the newest ones, newest first.
 	Comments []Comment
 }
 
-// PostWithComments reads a post, its content, its count of comments and its n newest
-// comments in one query: read backwards, METADATA, COUNTS and CONTENT come before
-// COMMENT#…. Content that is an object takes further reads.
+// PostWithComments reads a post, its content and its n newest comments in one query: read
+// backwards, METADATA and CONTENT come before COMMENT#…. Content that is an object takes further reads.
 func (s *Store) PostWithComments(ctx context.Context, id string, n int) (PostPage, error) {
-	q := table.Query{PK: PostPrefix.PK(id), Descending: true, Limit: n + 3}
+	q := table.Query{PK: PostPrefix.PK(id), Descending: true, Limit: n + 2}
 	var page PostPage
 	var found []Post
-	var counts []Counts
 	var contents []Content
 	err := repo.Collect(ctx, s.Table, q,
-		s.Posts.AppendTo(&found), s.Counts.AppendTo(&counts), s.Contents.AppendTo(&contents), s.Comments.AppendTo(&page.Comments))
+		s.Posts.AppendTo(&found), s.Contents.AppendTo(&contents), s.Comments.AppendTo(&page.Comments))
 	if err != nil {
 		return PostPage{}, err
 	}
@@ -102,9 +106,6 @@ func (s *Store) PostWithComments(ctx context.Context, id string, n int) (PostPag
 		return PostPage{}, fmt.Errorf("post: %w", table.ErrNotFound)
 	}
 	page.Post = found[0]
-	if len(counts) > 0 {
-		page.CommentCount = counts[0].Comments
-	}
 	page.Comments = page.Comments[:min(n, len(page.Comments))]
 	if len(contents) == 0 {
 		return page, nil
@@ -129,9 +130,7 @@ func (s *Store) AddPost(ctx context.Context, p Post, content []byte) error {
 
 // PostOps returns the ops of [Store.AddPost], for [Once].
 func (s *Store) PostOps(ctx context.Context, p *Post, content []byte) ([]table.Op, error) {
-	ops := append(s.Posts.CreateOps(p),
-		count(keys.User.PK(p.AuthorID), postCount, 1),
-		table.Check(UserKey(p.AuthorID), exists()).WithName(opUser))
+	ops := s.Posts.CreateOps(p)
 	if len(content) == 0 {
 		return ops, nil
 	}
@@ -139,7 +138,7 @@ func (s *Store) PostOps(ctx context.Context, p *Post, content []byte) ([]table.O
 	return append(ops, s.Contents.CreateOps(&c)...), err
 }
 
-// DeletePost removes a post with its content and its counts. The consumer of [Store.Router] removes the
+// DeletePost removes a post with its content. The consumer of [Store.Router] removes the
 // comments and the views: there may be more than a transaction takes. No comment can be added once the
 // post is gone. If there is no post, the error matches [table.ErrNotFound].
 func (s *Store) DeletePost(ctx context.Context, id string) error {
@@ -148,17 +147,8 @@ func (s *Store) DeletePost(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return s.Table.Transact(ctx, append(s.Posts.DeleteOps(p),
-			table.Delete(countsKey(PostPrefix.PK(id))),
-			table.Delete(ContentKey(PostPrefix.PK(id))),
-			count(keys.User.PK(p.AuthorID), postCount, -1))...)
+		return s.Table.Transact(ctx, append(s.Posts.DeleteOps(p), table.Delete(ContentKey(PostPrefix.PK(id))))...)
 	})
-}
-
-// PostCount returns how many posts a user has written.
-func (s *Store) PostCount(ctx context.Context, user string) (int64, error) {
-	c, err := s.counts(ctx, keys.User.PK(user))
-	return c.Posts, err
 }
 
 // Publish puts a post into the index of published posts. One that is there keeps its

@@ -43,7 +43,8 @@ func (s *Store) Router() (*stream.Router, error) {
 		stream.On(s.Groups, func(ctx context.Context, c stream.Change[Group]) error {
 			switch {
 			case c.New == nil:
-				return s.deleteMemberships(ctx, c.Old.ID)
+				_, err := s.Memberships.DeleteAll(ctx, MembersQuery(c.Old.ID), nil)
+				return err
 			case c.Kind == stream.Modify && !slices.Contains(c.Changed, "name"):
 				return nil
 			}
@@ -59,7 +60,8 @@ func (s *Store) Router() (*stream.Router, error) {
 			if c.New != nil {
 				return nil
 			}
-			return errors.Join(s.deleteComments(ctx, c.Old.ID), s.deleteCounter(ctx, ViewsOf(c.Old.ID)))
+			_, err := s.Comments.DeleteAll(ctx, CommentsQuery(c.Old.ID), nil)
+			return errors.Join(err, s.deleteCounter(ctx, ViewsOf(c.Old.ID)))
 		}),
 		stream.On(s.Contents, s.deleteObject),
 		stream.IgnoreOther(),
@@ -117,19 +119,6 @@ func (s *Store) refreshMembership(ctx context.Context, m Membership) error {
 		return unlessDeleted(err)
 	}
 	return refresh(ctx, s.Memberships, m, func(m *Membership) { m.copyUser(u); m.copyGroup(g) })
-}
-
-// deleteComments removes the comments of a post that is gone.
-func (s *Store) deleteComments(ctx context.Context, post string) error {
-	for c, err := range s.Comments.Consistent().All(ctx, CommentsQuery(post)) {
-		if err != nil {
-			return err
-		}
-		if err := s.Comments.Delete(ctx, CommentKey(c)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // copied is an entity that holds copies of names.

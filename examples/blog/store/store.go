@@ -47,7 +47,6 @@ type Store struct {
 	Memberships *repo.Repo[Membership]
 	Nodes       *repo.Repo[Node]
 	Points      *repo.Repo[Point]
-	Counts      *repo.Repo[Counts]
 	Files       *repo.Repo[FileInfo]
 	Contents    *repo.Repo[Content]
 	Objects     Objects
@@ -63,7 +62,7 @@ type Store struct {
 // what objects has open.
 func New(t *table.Table, objects Objects) (*Store, error) {
 	s := &Store{Table: t, Objects: objects, NewID: rand.Text}
-	var errs [11]error
+	var errs [10]error
 	s.Users, errs[0] = repo.New(t, UserEntity)
 	s.Posts, errs[1] = repo.New(t, PostEntity)
 	s.Comments, errs[2] = repo.New(t, CommentEntity)
@@ -71,10 +70,9 @@ func New(t *table.Table, objects Objects) (*Store, error) {
 	s.Memberships, errs[4] = repo.New(t, membershipEntity)
 	s.Nodes, errs[5] = repo.New(t, nodeEntity)
 	s.Points, errs[6] = repo.New(t, pointEntity)
-	s.Counts, errs[7] = repo.New(t, countsEntity)
-	s.Files, errs[8] = repo.New(t, fileEntity)
-	s.Contents, errs[9] = repo.New(t, contentEntity)
-	s.requests, errs[10] = idempotency.New(t, nil)
+	s.Files, errs[7] = repo.New(t, fileEntity)
+	s.Contents, errs[8] = repo.New(t, contentEntity)
+	s.requests, errs[9] = idempotency.New(t, nil)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ func commentID(c store.Comment) string { return c.ID }
 // writePosts stores posts p0 to p<n-1>, a day apart.
 func writePosts(t *testing.T, s *store.Store, n int) {
 	t.Helper()
+	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: "ana"}))
 	for i := range n {
 		check.OK(t, s.Posts.Create(t.Context(), new(store.Post{
 			ID: fmt.Sprintf("p%d", i), AuthorID: "ana", Title: "A day", CreatedAt: noon.AddDate(0, 0, i),

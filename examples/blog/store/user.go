@@ -29,14 +29,17 @@ type User struct {
 	Name      string    `dynamodbav:"name"`
 	Avatar    string    `dynamodbav:"avatar,omitempty"` // address of a picture
 	CreatedAt time.Time `dynamodbav:"createdAt,omitempty"`
+	Posts     int64     `dynamodbav:"postCount"`
+	Groups    int64     `dynamodbav:"groupCount"`
 	Version   int64     `dynamodbav:"version"`
 }
 
 // UserEntity says how users are stored.
 var UserEntity = repo.Entity[User]{
-	Type:   "USER",
-	Key:    func(u User) keys.Key { return UserKey(u.ID) },
-	Claims: func(u User) []keys.Key { return []keys.Key{EmailKey(u.Email)} },
+	Type:    "USER",
+	Key:     func(u User) keys.Key { return UserKey(u.ID) },
+	Claims:  func(u User) []keys.Key { return []keys.Key{EmailKey(u.Email)} },
+	Counted: []string{"postCount", "groupCount"},
 	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
 }
