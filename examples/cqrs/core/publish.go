@@ -40,7 +40,7 @@ func (t Tenant) Publish(ctx context.Context, c Change) (Record, error) {
 	if err := t.entities.given(c); err != nil {
 		return Record{}, err // also if the RequestID is that of another command
 	}
-	return t.once(ctx, c, func(context.Context) (Change, error) { return c, nil })
+	return t.once(ctx, c, func(context.Context) (Change, []table.Op, error) { return c, nil, nil })
 }
 
 // Members are the fields of a change by their names in JSON, for [strictjson.Object].
@@ -75,9 +75,10 @@ func (a *attributes) UnmarshalJSON(text []byte) error {
 	return decoder.Decode((*map[string]any)(a))
 }
 
-// once runs the command that change returns. Two requests with the same id must have the
-// same payload; then the second one has the result of the first.
-func (t Tenant) once(ctx context.Context, payload Change, change func(context.Context) (Change, error)) (Record, error) {
+// once runs the command that change returns, with its ops. Two requests with the same id must
+// have the same payload; then the second one has the result of the first. With an id, change is
+// called again if what it has read is stale.
+func (t Tenant) once(ctx context.Context, payload Change, change func(context.Context) (Change, []table.Op, error)) (Record, error) {
 	plan := func(ctx context.Context) (idempotency.Plan[History], error) {
 		next, ops, err := t.plan(ctx, change)
 		h := History{Record: next, Seq: next.Version}
@@ -101,8 +102,8 @@ func (t Tenant) once(ctx context.Context, payload Change, change func(context.Co
 
 // plan reads what a command needs to know, and returns its ops and the record that they
 // make.
-func (t Tenant) plan(ctx context.Context, change func(context.Context) (Change, error)) (Record, []table.Op, error) {
-	c, err := change(ctx)
+func (t Tenant) plan(ctx context.Context, change func(context.Context) (Change, []table.Op, error)) (Record, []table.Op, error) {
+	c, also, err := change(ctx)
 	if err == nil {
 		c, err = t.entities.prepare(c)
 	}
@@ -125,7 +126,7 @@ func (t Tenant) plan(ctx context.Context, change func(context.Context) (Change, 
 		return Record{}, nil, err
 	}
 	next, ops := t.publishOps(c, old)
-	return next, ops, nil
+	return next, append(ops, also...), nil
 }
 
 // publishOps returns the ops of a command, two to four, and the record that they make.

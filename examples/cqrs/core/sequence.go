@@ -2,9 +2,9 @@ package core
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/singletable/singletable/keys"
@@ -12,28 +12,14 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// ErrUsedUp means that a sequence has no number left that fits its digits.
+// ErrUsedUp means that a year has no order number left.
 var ErrUsedUp = errors.New("sequence is used up")
 
-// Sequence gives numbers such as ORD-000001. Each tenant has its own, and
-// begins again each year.
-type Sequence struct {
-	Prefix string
-	Digits int
-}
-
-var orderNumbers = Sequence{Prefix: "ORD", Digits: 6}
-
-// Number is one number of a sequence. It is given out once for a tenant and a
-// year.
-type Number struct {
-	Sequence
-	Year int
-	N    int64
-}
-
-// String returns the number as people write it, without the year.
-func (n Number) String() string { return fmt.Sprintf("%s-%0*d", n.Prefix, n.Digits, n.N) }
+// Order numbers, such as ORD-000001, begin again for each tenant and year.
+const (
+	orderPrefix = "ORD"
+	lastOrder   = 999_999
+)
 
 // counter is the state of a sequence: SEQ#<tenant> / SEQ#<prefix>#<year>, with the
 // last number that was given out.
@@ -52,39 +38,35 @@ var counterEntity = repo.Entity[counter]{
 	},
 }
 
-// Number draws the next number of a sequence, with one request. No number is given
-// out twice. One whose response was lost is given to nobody.
-func (t Tenant) Number(ctx context.Context, s Sequence) (Number, error) {
-	year := t.table.Now().UTC().Year()
-	c := counter{TenantCode: t.caller.Tenant, Prefix: s.Prefix, Year: year}
-	c, err := t.counters.Upsert(ctx, c, repo.Patch{Add: map[string]any{"last": 1}})
-	switch {
-	case err != nil:
-		return Number{}, err
-	case float64(c.Last) >= math.Pow10(s.Digits):
-		return Number{}, fmt.Errorf("%w: %s of %d", ErrUsedUp, s.Prefix, year)
+// PlaceOrder publishes a new order under the number after the last one, which the same
+// transaction moves on: numbers have no gaps. An order stands below its year, since the
+// numbers begin again each year. A repeated request gets the order of the first.
+func (t Tenant) PlaceOrder(ctx context.Context, name string, attributes map[string]any) (Record, error) {
+	if t.caller.RequestID == "" {
+		t.caller.RequestID = rand.Text() // [Tenant.once] plans again what has one
 	}
-	return Number{Sequence: s, Year: year, N: c.Last}, nil
+	order := Change{Ref: Ref{Type: "ORDER"}, Name: name, Attributes: attributes}
+	return t.once(ctx, order, func(ctx context.Context) (Change, []table.Op, error) { return t.numbered(ctx, order) })
 }
 
-// PlaceOrder publishes a new order under the next number. An order stands below
-// its year, since the numbers begin again each year. A repeated request gets
-// the order of the first, and leaves out a number. So does a number that a command of an
-// earlier release has taken.
-func (t Tenant) PlaceOrder(ctx context.Context, name string, attributes map[string]any) (Record, error) {
-	order := Change{Ref: Ref{Type: "ORDER"}, Name: name, Attributes: attributes}
-	var placed Record
-	err := table.ErrStale
-	for range 10 {
-		if !errors.Is(err, table.ErrStale) {
-			break
-		}
-		placed, err = t.once(ctx, order, func(ctx context.Context) (Change, error) {
-			n, err := t.Number(ctx, orderNumbers)
-			numbered := order
-			numbered.Ref = NewRef("ORDER", strconv.Itoa(n.Year), n.String())
-			return numbered, err
-		})
+// numbered returns an order with the next number, and the op that takes it. The op is stale if
+// another order was faster.
+func (t Tenant) numbered(ctx context.Context, order Change) (Change, []table.Op, error) {
+	c := counter{TenantCode: t.caller.Tenant, Prefix: orderPrefix, Year: t.table.Now().UTC().Year()}
+	stored, err := t.counters.Consistent().Get(ctx, counterEntity.Key(c))
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return order, nil, err
 	}
-	return placed, err
+	for c.Last = stored.Last + 1; c.Last <= lastOrder; c.Last++ {
+		order.Ref = NewRef("ORDER", strconv.Itoa(c.Year), fmt.Sprintf("%s-%06d", orderPrefix, c.Last))
+		// Commands of earlier releases have taken numbers.
+		_, err := t.Version(ctx, order.Ref, 1)
+		if errors.Is(err, table.ErrNotFound) {
+			return order, []table.Op{t.counters.PutOps(&c)[0].IfVersion("last", stored.Last)}, nil
+		}
+		if err != nil {
+			return order, nil, err
+		}
+	}
+	return order, nil, fmt.Errorf("%w: %s of %d", ErrUsedUp, orderPrefix, c.Year)
 }

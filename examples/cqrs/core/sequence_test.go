@@ -2,38 +2,29 @@ package core
 
 import (
 	"fmt"
-	"sync"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// No number is given out twice, and a number costs one request, whatever the number
-// of writers. Each writer that finds no sequence takes three more at most, to create
-// it.
-func TestANumberIsOneRequestAndGivenOutOnce(t *testing.T) {
+// Concurrent orders have the numbers from 1 on, without gaps, also if responses are lost.
+func TestNumbersHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	var faults tabletest.Faults
 	acme := s.through(t, &faults).as(s.acme().caller)
-	const writers, each, perNumber = 64, 50, 1.1
-	var given sync.Map
-	check.Together(writers, func(int) {
-		for range each {
-			n, err := acme.Number(t.Context(), orderNumbers)
-			if _, twice := given.LoadOrStore(n, true); twice || err != nil {
-				t.Errorf("%v, given out before: %t, error %v", n, twice, err)
-			}
-		}
+	faults.Next("TransactWriteItems", slices.Repeat([]tabletest.Fault{tabletest.DropResponse()}, 4)...)
+	const orders = 12
+	codes := make([]string, orders)
+	check.Together(orders, func(i int) {
+		codes[i] = check.Must(acme.PlaceOrder(t.Context(), "order", nil))(t).Code
 	})
-	last := check.Must(acme.Number(t.Context(), orderNumbers))(t)
-	check.Equal(t, "last number", last.N, int64(writers*each+1))
-	if got := float64(len(faults.Requests())) / float64(last.N); got > perNumber {
-		t.Errorf("%.3f requests a number, want %v at most", got, perNumber)
+	slices.Sort(codes)
+	for i, code := range codes {
+		check.Equal(t, "number", code, fmt.Sprintf("ORD-%06d", i+1))
 	}
 }
 
@@ -67,29 +58,13 @@ func TestNumbersRestartEachYearForEachTenant(t *testing.T) {
 	check.Equal(t, "of both years", len(found), 2)
 }
 
-func TestALostResponseDoesNotRepeatANumber(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	first := check.Must(s.acme().Number(t.Context(), orderNumbers))(t)
-	check.Equal(t, "number", first.String(), "ORD-000001")
-
-	var faults tabletest.Faults
-	faults.Next("UpdateItem", tabletest.DropResponse())
-	check.Is(t, check.Err(s.through(t, &faults).as(s.acme().caller).Number(t.Context(), orderNumbers)), table.ErrOutcomeUnknown)
-	third := check.Must(s.acme().Number(t.Context(), orderNumbers))(t)
-	check.Equal(t, "number", third.String(), "ORD-000003")
-}
-
 func TestASequenceEndsWithItsDigits(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	short := Sequence{Prefix: "ONE", Digits: 1}
-	for n := range 9 {
-		got := check.Must(s.acme().Number(t.Context(), short))(t)
-		check.Equal(t, "number", got.String(), fmt.Sprintf("ONE-%d", n+1))
-	}
-	check.Is(t, check.Err(s.acme().Number(t.Context(), short)), ErrUsedUp)
-	check.Is(t, check.Err(s.acme().Number(t.Context(), Sequence{Digits: 3})), keys.ErrInvalid, "without a prefix")
+	last := counter{TenantCode: "ACME", Prefix: orderPrefix, Year: 2024, Last: lastOrder - 1}
+	check.OK(t, s.table.Transact(t.Context(), s.counters.PutOps(&last)...))
+	check.Equal(t, "number", check.Must(s.acme().PlaceOrder(t.Context(), "last", nil))(t).Code, "ORD-999999")
+	check.Is(t, check.Err(s.acme().PlaceOrder(t.Context(), "late", nil)), ErrUsedUp)
 }
 
 // A number that a sequence has yet to give out cannot be taken before.

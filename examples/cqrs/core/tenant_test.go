@@ -147,7 +147,7 @@ func TestACallerWithoutATenantGetsNothing(t *testing.T) {
 	_, read := nobody.Get(t.Context(), NewRef("PRODUCT", "X"))
 	_, listed := nobody.List(t.Context(), "PRODUCT", 0, "")
 	_, found := nobody.ByCode(t.Context(), "", "X", 0, "")
-	_, numbered := nobody.Number(t.Context(), orderNumbers)
+	_, numbered := nobody.PlaceOrder(t.Context(), "order", nil)
 	imported := nobody.Import(t.Context(), importID, catalogue())
 	rebuilt := nobody.RebuildCatalogue(t.Context(), "rebuild")
 	_, listings := nobody.Catalogue(t.Context(), 0, "")
