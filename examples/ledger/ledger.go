@@ -8,9 +8,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
@@ -28,39 +27,42 @@ var (
 	ErrAmount = errors.New("the amount is not positive")
 )
 
-// Ledger is the accounts in a table. It is safe for concurrent use.
-type Ledger struct{ tbl *table.Table }
-
-// New returns the ledger in a table of the [Schema].
-func New(tbl *table.Table) *Ledger { return &Ledger{tbl} }
-
+// account is stored once, as ACCOUNT#<name> / METADATA.
 type account struct {
-	Cents int64 `dynamodbav:"cents"`
+	Name  string `dynamodbav:"name"`
+	Cents int64  `dynamodbav:"cents"`
 }
 
-const accountPrefix keys.Prefix = "ACCOUNT"
-
-var cents = expression.Name("cents")
-
 func key(name string) keys.Key {
-	return keys.Key{PK: accountPrefix.PK(name), SK: keys.Metadata}
+	return keys.Key{PK: keys.Prefix("ACCOUNT").PK(name), SK: keys.Metadata}
+}
+
+var accountEntity = repo.Entity[account]{Type: "ACCOUNT", Key: func(a account) keys.Key { return key(a.Name) }}
+
+// Ledger is the accounts in a table. It is safe for concurrent use.
+type Ledger struct {
+	tbl      *table.Table
+	accounts *repo.Repo[account]
+}
+
+// New returns the ledger in a table of the [Schema].
+func New(tbl *table.Table) (*Ledger, error) {
+	accounts, err := repo.New(tbl, accountEntity)
+	return &Ledger{tbl, accounts}, err
 }
 
 // Open creates an account with some money in it. If there is one of that name,
 // the error is [table.ErrExists].
 func (l *Ledger) Open(ctx context.Context, name string, amount int64) error {
 	ctx = telemetry.WithPattern(ctx, "open account")
-	return l.tbl.Do(ctx, table.Create(key(name), account{amount}))
+	return l.accounts.Create(ctx, &account{name, amount})
 }
 
 // Balance returns what is in an account.
 func (l *Ledger) Balance(ctx context.Context, name string) (int64, error) {
 	ctx = telemetry.WithPattern(ctx, "balance")
-	a, err := table.Get[account](ctx, l.tbl.Consistent(), key(name))
-	if errors.Is(err, table.ErrNotFound) {
-		return 0, fmt.Errorf("%w: %w", ErrNoAccount, err)
-	}
-	return a.Cents, err
+	a, err := l.accounts.Consistent().Get(ctx, key(name))
+	return a.Cents, noAccount(err)
 }
 
 // Move takes money from one account and puts it into another, both or neither.
@@ -69,16 +71,17 @@ func (l *Ledger) Move(ctx context.Context, from, to string, amount int64) error 
 		return ErrAmount
 	}
 	ctx = telemetry.WithPattern(ctx, "move money")
-	err := l.tbl.Transact(ctx,
-		table.Update(key(from), expression.Add(cents, expression.Value(-amount))).
-			If(table.If("cents >= ?", amount)).WithName("from"),
-		table.Update(key(to), expression.Add(cents, expression.Value(amount))).
-			If(cents.AttributeExists()).WithName("to"),
-	)
-	if op, ok := table.FailedOp(err, "from"); ok && errors.Is(op, table.ErrConditionFailed) && op.Stored != nil {
+	take := repo.Patch{Add: map[string]any{"cents": -amount}, If: table.If("cents >= ?", amount)}
+	give := repo.Patch{Add: map[string]any{"cents": amount}}
+	err := l.tbl.Transact(ctx, append(l.accounts.PatchOps(key(from), take), l.accounts.PatchOps(key(to), give)...)...)
+	if errors.Is(err, table.ErrConditionFailed) {
 		return fmt.Errorf("%w: %w", ErrInsufficient, err)
 	}
-	if errors.Is(err, table.ErrConditionFailed) {
+	return noAccount(err)
+}
+
+func noAccount(err error) error {
+	if errors.Is(err, table.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNoAccount, err)
 	}
 	return err

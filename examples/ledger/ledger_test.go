@@ -18,7 +18,8 @@ import (
 func newLedger(t *testing.T, faults *tabletest.Faults, opts *table.Options) (*ledger.Ledger, *table.Table) {
 	t.Helper()
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), ledger.Schema, opts)
-	l := ledger.New(tbl)
+	l, err := ledger.New(tbl)
+	must(t, err)
 	must(t, l.Open(t.Context(), "ana", 100))
 	must(t, l.Open(t.Context(), "bob", 0))
 	return l, tbl

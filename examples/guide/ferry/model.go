@@ -110,13 +110,23 @@ var bookingEntity = repo.Entity[Booking]{
 // viewShards is over how many items the views of a route are counted.
 const viewShards = 8
 
-func viewsKey(of string, n uint32) keys.Key {
-	return keys.Key{PK: views.PK(of, strconv.Itoa(int(n))), SK: keys.Metadata}
+// Views are those of some of the visitors of a route.
+type Views struct {
+	Route string `dynamodbav:"route"`
+	Shard uint32 `dynamodbav:"shard"`
+	Count int    `dynamodbav:"count"`
 }
 
-// viewsOf returns the item that counts the views of one visitor.
-func viewsOf(of, visitor string) keys.Key {
+var viewsEntity = repo.Entity[Views]{
+	Type: "VIEWS",
+	Key: func(v Views) keys.Key {
+		return keys.Key{PK: views.PK(v.Route, strconv.Itoa(int(v.Shard))), SK: keys.Metadata}
+	},
+}
+
+// viewsOf returns the entity that counts the views of one visitor.
+func viewsOf(of, visitor string) Views {
 	h := fnv.New32a()
 	h.Write([]byte(visitor))
-	return viewsKey(of, h.Sum32()%viewShards)
+	return Views{Route: of, Shard: h.Sum32() % viewShards}
 }

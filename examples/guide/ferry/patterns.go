@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -23,6 +21,7 @@ type Ferries struct {
 	guests     *repo.Repo[Guest]
 	departures *repo.Repo[Departure]
 	bookings   *repo.Repo[Booking]
+	views      *repo.Repo[Views]
 	newest     *shard.Reader[Booking]
 	requests   *idempotency.Store
 }
@@ -30,12 +29,13 @@ type Ferries struct {
 // New returns the ferries in a table.
 func New(t *table.Table) (*Ferries, error) {
 	f := &Ferries{table: t}
-	var errs [5]error
+	var errs [6]error
 	f.guests, errs[0] = repo.New(t, guestEntity)
 	f.departures, errs[1] = repo.New(t, departureEntity)
 	f.bookings, errs[2] = repo.New(t, bookingEntity)
 	f.newest, errs[3] = shard.New[Booking](t.OfType(bookingEntity.Type), latest, nil)
 	f.requests, errs[4] = idempotency.New(t, nil)
+	f.views, errs[5] = repo.New(t, viewsEntity)
 	return f, errors.Join(errs[:]...)
 }
 
@@ -104,20 +104,17 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 
 // View counts that a visitor has looked at a route.
 func (f *Ferries) View(ctx context.Context, of, visitor string) error {
-	return f.table.Do(ctx, table.Update(viewsOf(of, visitor), expression.
-		Add(expression.Name("count"), expression.Value(1)).
-		Set(expression.Name("entityType"), expression.Value("VIEWS"))))
+	_, err := f.views.Upsert(ctx, viewsOf(of, visitor), repo.Patch{Add: map[string]any{"count": 1}})
+	return err
 }
 
 // Views returns how often a route was looked at.
 func (f *Ferries) Views(ctx context.Context, of string) (total int, err error) {
 	var ks []keys.Key
 	for n := range uint32(viewShards) {
-		ks = append(ks, viewsKey(of, n))
+		ks = append(ks, viewsEntity.Key(Views{Route: of, Shard: n}))
 	}
-	counts, err := table.BatchGet[struct {
-		Count int `dynamodbav:"count"`
-	}](ctx, f.table, ks)
+	counts, err := f.views.BatchGet(ctx, ks)
 	for _, c := range counts {
 		total += c.Count
 	}

@@ -55,7 +55,7 @@ func start(t *testing.T) *service {
 
 func (s *service) deposit(cents int64) {
 	s.t.Helper()
-	check.OK(s.t, s.table.Do(s.t.Context(), table.Put(balanceKey("ana"), map[string]any{"cents": cents})))
+	check.OK(s.t, s.table.Do(s.t.Context(), table.Put(balanceKey("ana"), map[string]any{"entityType": "BALANCE", "cents": cents})))
 }
 
 const pay4 = `{"cents": 400}`
@@ -228,7 +228,7 @@ func TestAnotherProcessReturnsThePayment(t *testing.T) {
 func TestKeysOfTwoAccountsDiffer(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	check.OK(t, s.table.Do(t.Context(), table.Put(balanceKey("bob"), map[string]any{"cents": 400})))
+	check.OK(t, s.table.Do(t.Context(), table.Put(balanceKey("bob"), map[string]any{"entityType": "BALANCE", "cents": 400})))
 	p := check.Must(New(s.table))(t)
 	for _, of := range []string{"ana", "bob"} {
 		result := check.Must(p.Pay(t.Context(), of, "k-1", []byte(pay4)))(t)
@@ -297,7 +297,7 @@ func TestDuplicatesUnderEverySchedule(t *testing.T) {
 				}
 				return nil
 			})
-			return tbl.Do(ctx, table.Put(balanceKey(r.ID), map[string]any{"cents": 10_00}))
+			return tbl.Do(ctx, table.Put(balanceKey(r.ID), map[string]any{"entityType": "BALANCE", "cents": 10_00}))
 		},
 	})
 }

@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
@@ -42,7 +40,15 @@ type Payment struct {
 	Cents   int64  `json:"cents" dynamodbav:"cents"`
 }
 
+// Balance is what an account holds.
+type Balance struct {
+	Account string `dynamodbav:"account"`
+	Cents   int64  `dynamodbav:"cents"`
+}
+
 func balanceKey(of string) keys.Key { return keys.Key{PK: account.PK(of), SK: "BALANCE"} }
+
+var balanceEntity = repo.Entity[Balance]{Type: "BALANCE", Key: func(b Balance) keys.Key { return balanceKey(b.Account) }}
 
 var paymentEntity = repo.Entity[Payment]{
 	Type: "PAYMENT",
@@ -54,17 +60,18 @@ var paymentEntity = repo.Entity[Payment]{
 // Payments is the door to the table. It is safe for concurrent use.
 type Payments struct {
 	payments *repo.Repo[Payment]
+	balances *repo.Repo[Balance]
 	requests *idempotency.Store
 }
 
 // New returns the payments in a table.
 func New(t *table.Table) (*Payments, error) {
-	payments, err := repo.New(t, paymentEntity)
-	if err != nil {
-		return nil, err
-	}
-	requests, err := idempotency.New(t, nil)
-	return &Payments{payments, requests}, err
+	p := &Payments{}
+	var errs [3]error
+	p.payments, errs[0] = repo.New(t, paymentEntity)
+	p.balances, errs[1] = repo.New(t, balanceEntity)
+	p.requests, errs[2] = idempotency.New(t, nil)
+	return p, errors.Join(errs[:]...)
 }
 
 // Pay makes the payment that body asks for, once for each key of the account's owner.
@@ -76,12 +83,14 @@ func (s *Payments) Pay(ctx context.Context, of, key string, body []byte) (idempo
 			return idempotency.Plan[Payment]{}, ErrBody
 		}
 		p.ID, p.Account = rand.Text(), of
-		take := table.Update(balanceKey(of), expression.Add(expression.Name("cents"), expression.Value(-p.Cents))).
-			If(table.If("cents >= ?", p.Cents)).WithName("balance")
-		ops := append(s.payments.CreateOps(&p), take)
+		take := s.balances.PatchOps(balanceKey(of), repo.Patch{
+			Add: map[string]any{"cents": -p.Cents},
+			If:  table.If("cents >= ?", p.Cents),
+		})
+		ops := append(s.payments.CreateOps(&p), take...)
 		return idempotency.Snapshot(p, ops...), nil
 	})
-	if op, failed := table.FailedOp(err, "balance"); failed && errors.Is(op, table.ErrConditionFailed) {
+	if op, failed := table.FailedOp(err, balanceEntity.Type); failed && errors.Is(op, table.ErrConditionFailed) {
 		return result, ErrFunds
 	}
 	return result, err
@@ -109,7 +118,7 @@ func status(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, idempotency.ErrPayloadMismatch):
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, ErrFunds):
+	case errors.Is(err, ErrFunds), errors.Is(err, table.ErrNotFound):
 		return http.StatusConflict
 	case table.Classify(err) == table.Transient:
 		return http.StatusServiceUnavailable // send it again, with the same key

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -55,6 +53,14 @@ var entity = repo.Entity[Booking]{
 	Version: "version",
 }
 
+// Ferry has seats.
+type Ferry struct {
+	ID        string `dynamodbav:"id"`
+	SeatsLeft int    `dynamodbav:"seatsLeft"`
+}
+
+var ferryEntity = repo.Entity[Ferry]{Type: "FERRY", Key: func(f Ferry) keys.Key { return ferryKey(f.ID) }}
+
 // ErrFull means that the ferry has not seats enough.
 var ErrFull = errors.New("not enough seats")
 
@@ -62,17 +68,18 @@ var ErrFull = errors.New("not enough seats")
 type Bookings struct {
 	table    *table.Table
 	bookings *repo.Repo[Booking]
+	ferries  *repo.Repo[Ferry]
 	requests *idempotency.Store
 }
 
 // New returns the bookings in a table.
 func New(t *table.Table) (*Bookings, error) {
-	bookings, err := repo.New(t, entity)
-	if err != nil {
-		return nil, err
-	}
-	requests, err := idempotency.New(t, nil)
-	return &Bookings{table: t, bookings: bookings, requests: requests}, err
+	s := &Bookings{table: t}
+	var errs [3]error
+	s.bookings, errs[0] = repo.New(t, entity)
+	s.ferries, errs[1] = repo.New(t, ferryEntity)
+	s.requests, errs[2] = idempotency.New(t, nil)
+	return s, errors.Join(errs[:]...)
 }
 
 // Create stores a new booking.
@@ -111,17 +118,18 @@ func (s *Bookings) Cancel(ctx context.Context, id string) error {
 // Book stores a new booking and takes its seats, or neither.
 func (s *Bookings) Book(ctx context.Context, b Booking) error {
 	err := s.table.Transact(ctx, s.ops(b)...)
-	if op, failed := table.FailedOp(err, "seats"); failed && errors.Is(op, table.ErrConditionFailed) {
+	if op, failed := table.FailedOp(err, ferryEntity.Type); failed && errors.Is(op, table.ErrConditionFailed) {
 		return ErrFull
 	}
 	return err
 }
 
 func (s *Bookings) ops(b Booking) []table.Op {
-	left := expression.Name("seatsLeft")
-	take := table.Update(ferryKey(b.Ferry), expression.Add(left, expression.Value(-b.Seats))).
-		If(table.If("seatsLeft >= ?", b.Seats)).WithName("seats")
-	return append(s.bookings.CreateOps(new(b)), take)
+	take := s.ferries.PatchOps(ferryKey(b.Ferry), repo.Patch{
+		Add: map[string]any{"seatsLeft": -b.Seats},
+		If:  table.If("seatsLeft >= ?", b.Seats),
+	})
+	return append(s.bookings.CreateOps(new(b)), take...)
 }
 
 // BookOnce is Book for a request that its client may repeat. A repeated one gets
@@ -135,7 +143,7 @@ func (s *Bookings) BookOnce(ctx context.Context, key string, b Booking) (Booking
 		made.Version = 1
 		return idempotency.Snapshot(made, s.ops(b)...), nil
 	})
-	if op, failed := table.FailedOp(err, "seats"); failed && errors.Is(op, table.ErrConditionFailed) {
+	if op, failed := table.FailedOp(err, ferryEntity.Type); failed && errors.Is(op, table.ErrConditionFailed) {
 		return b, ErrFull
 	}
 	return result.Value, err
