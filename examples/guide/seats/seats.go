@@ -6,9 +6,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -21,26 +20,35 @@ var ErrSoldOut = errors.New("sold out")
 
 // Show has free seats, and guests who have the others.
 type Show struct {
+	ID     string   `dynamodbav:"showId"`
 	Free   int      `dynamodbav:"free"`
-	Guests []string `dynamodbav:"guests"`
+	Guests []string `dynamodbav:"guests,stringset,omitempty"`
 }
 
 func showKey(id string) keys.Key { return keys.Key{PK: keys.Prefix("SHOW").PK(id), SK: keys.Metadata} }
 
+var showEntity = repo.Entity[Show]{Type: "SHOW", Key: func(s Show) keys.Key { return showKey(s.ID) }}
+
 // Shows is the door to the table. It is safe for concurrent use.
-type Shows struct{ table *table.Table }
+type Shows struct {
+	table *table.Table
+	shows *repo.Repo[Show]
+}
 
 // New returns the shows in a table.
-func New(t *table.Table) *Shows { return &Shows{t} }
+func New(t *table.Table) (*Shows, error) {
+	shows, err := repo.New(t, showEntity)
+	return &Shows{t, shows}, err
+}
 
 // Create stores a show.
 func (s *Shows) Create(ctx context.Context, id string, seats int) error {
-	return s.table.Do(ctx, table.Create(showKey(id), Show{Free: seats, Guests: []string{}}))
+	return s.shows.Create(ctx, &Show{ID: id, Free: seats})
 }
 
 // Get reads a show.
 func (s *Shows) Get(ctx context.Context, id string) (Show, error) {
-	return table.Get[Show](ctx, s.table.Consistent(), showKey(id))
+	return s.shows.Consistent().Get(ctx, showKey(id))
 }
 
 // SellNaively sells the last seat twice.
@@ -54,15 +62,15 @@ func (s *Shows) SellNaively(ctx context.Context, id, guest string) error {
 	}
 	show.Free--
 	show.Guests = append(show.Guests, guest)
-	return s.table.Do(ctx, table.Put(showKey(id), show))
+	return s.table.Do(ctx, s.shows.PutOps(&show)[0])
 }
 
 // Sell sells a seat if there is one.
 func (s *Shows) Sell(ctx context.Context, id, guest string) error {
-	free, guests := expression.Name("free"), expression.Name("guests")
-	sell := table.Update(showKey(id), expression.Add(free, expression.Value(-1)).
-		Set(guests, expression.ListAppend(guests, expression.Value([]string{guest}))))
-	err := s.table.Transact(ctx, sell.If(table.If("free > ?", 0)))
+	err := s.table.Transact(ctx, s.shows.PatchOps(showKey(id), repo.Patch{
+		Add: map[string]any{"free": -1, "guests": []string{guest}},
+		If:  table.If("free > ?", 0),
+	})...)
 	if errors.Is(err, table.ErrConditionFailed) {
 		return ErrSoldOut
 	}

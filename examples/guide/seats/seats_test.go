@@ -33,7 +33,7 @@ func TestThePageQuotesTheCode(t *testing.T) {
 
 func TestSell(t *testing.T) {
 	t.Parallel()
-	shows := New(tabletest.New(t, Schema, nil))
+	shows := check.Must(New(tabletest.New(t, Schema, nil)))(t)
 	check.OK(t, shows.Create(t.Context(), "s-1", 1))
 	if err := shows.Sell(t.Context(), "s-1", "ana"); err != nil {
 		t.Fatal(err)
@@ -53,12 +53,12 @@ func TestSellUnderFaults(t *testing.T) {
 		"a response is lost":     {tabletest.DropResponse(), nil, true},
 		"another one writes it":  {tabletest.CancelTransaction("TransactionConflict"), nil, true},
 		"DynamoDB refuses a lot": {tabletest.Throttle(), nil, true},
-		"the item is sold out":   {tabletest.CancelTransaction("ConditionalCheckFailed"), ErrSoldOut, false},
+		"the show is gone":       {tabletest.CancelTransaction("ConditionalCheckFailed"), table.ErrNotFound, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults tabletest.Faults
-			shows := New(tabletest.NewWith(t, tabletest.Client(t, faults.Install), Schema, nil))
+			shows := check.Must(New(tabletest.NewWith(t, tabletest.Client(t, faults.Install), Schema, nil)))(t)
 			check.OK(t, shows.Create(t.Context(), "s-1", 1))
 			faults.Next("TransactWriteItems", c.fault)
 			check.Is(t, shows.Sell(t.Context(), "s-1", "ana"), c.want)
@@ -98,7 +98,11 @@ func open(client *dynamodb.Client, r *tabletest.Run) *Shows {
 	if err != nil {
 		panic(err) // the schema is valid
 	}
-	return New(tbl)
+	shows, err := New(tbl)
+	if err != nil {
+		panic(err) // the entity is valid
+	}
+	return shows
 }
 
 func oneSeat(show Show, guests []string, errs []error) error {
@@ -148,7 +152,7 @@ func TestTheRequestsOfSell(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), Schema, nil)
-	shows := New(tbl)
+	shows := check.Must(New(tbl))(t)
 	check.OK(t, shows.Create(t.Context(), "s-1", 1))
 	check.OK(t, shows.Sell(t.Context(), "s-1", "ana"))
 	sent := faults.Requests("TransactWriteItems")
@@ -162,7 +166,7 @@ func TestTheRequestsOfSell(t *testing.T) {
 func TestTheCostOfSell(t *testing.T) {
 	t.Parallel()
 	var summary telemetry.Summary
-	shows := New(tabletest.New(t, Schema, &table.Options{Observe: summary.Observe}))
+	shows := check.Must(New(tabletest.New(t, Schema, &table.Options{Observe: summary.Observe})))(t)
 	check.OK(t, shows.Create(t.Context(), "s-1", 1))
 	check.OK(t, shows.Sell(t.Context(), "s-1", "ana"))
 	for _, row := range summary.Rows() {
