@@ -161,21 +161,21 @@ var deskBookingEntity = repo.Entity[DeskBooking]{
 	},
 }
 
-// Counters are the numbers of a project that change without its other fields.
-type Counters struct {
+// Numbers are those of a project that change without its other fields, and its watchers.
+type Numbers struct {
 	Project  string   `dynamodbav:"projectId"`
 	Last     int64    `dynamodbav:"last"`
 	Budget   int64    `dynamodbav:"budget"`
 	Watchers []string `dynamodbav:"watchers,stringset,omitempty"`
 }
 
-func countersKey(projectID string) keys.Key {
-	return keys.Key{PK: project.PK(projectID), SK: "COUNTERS"}
+func numbersKey(projectID string) keys.Key {
+	return keys.Key{PK: project.PK(projectID), SK: "NUMBERS"}
 }
 
-var countersEntity = repo.Entity[Counters]{
-	Type: "COUNTERS",
-	Key:  func(c Counters) keys.Key { return countersKey(c.Project) },
+var numbersEntity = repo.Entity[Numbers]{
+	Type: "NUMBERS",
+	Key:  func(n Numbers) keys.Key { return numbersKey(n.Project) },
 }
 
 // Visit is listed by day. An earlier program has stored some with the id in the key only.
@@ -232,7 +232,7 @@ type Tracker struct {
 	tasks    *repo.Repo[Task]
 	users    *repo.Repo[User]
 	members  *repo.Repo[Member]
-	counters *repo.Repo[Counters]
+	numbers  *repo.Repo[Numbers]
 	sessions *repo.Repo[Session]
 	desks    *repo.Repo[DeskBooking]
 	visits   *repo.Repo[Visit]
@@ -247,7 +247,7 @@ func New(t *table.Table) (*Tracker, error) {
 	s.tasks, errs[1] = repo.New(t, taskEntity)
 	s.users, errs[2] = repo.New(t, userEntity)
 	s.members, errs[3] = repo.New(t, memberEntity)
-	s.counters, errs[4] = repo.New(t, countersEntity)
+	s.numbers, errs[4] = repo.New(t, numbersEntity)
 	s.sessions, errs[5] = repo.New(t, sessionEntity)
 	s.desks, errs[6] = repo.New(t, deskBookingEntity)
 	s.visits, errs[7] = repo.New(t, visitEntity)

@@ -88,19 +88,19 @@ func (s *Tracker) Tag(ctx context.Context, projectID, id, tag string) (Task, err
 }
 
 // Watch adds to a set without a read.
-func (s *Tracker) Watch(ctx context.Context, projectID, userID string) (Counters, error) {
-	return s.counters.Upsert(ctx, Counters{Project: projectID}, repo.Patch{Add: map[string]any{"watchers": []string{userID}}})
+func (s *Tracker) Watch(ctx context.Context, projectID, userID string) (Numbers, error) {
+	return s.numbers.Upsert(ctx, Numbers{Project: projectID}, repo.Patch{Add: map[string]any{"watchers": []string{userID}}})
 }
 
 // NextNumber returns a number that no other caller gets.
 func (s *Tracker) NextNumber(ctx context.Context, projectID string) (int64, error) {
-	c, err := s.counters.Upsert(ctx, Counters{Project: projectID}, repo.Patch{Add: map[string]any{"last": 1}})
-	return c.Last, err
+	n, err := s.numbers.Upsert(ctx, Numbers{Project: projectID}, repo.Patch{Add: map[string]any{"last": 1}})
+	return n.Last, err
 }
 
 // Spend takes from the budget if it is large enough.
 func (s *Tracker) Spend(ctx context.Context, projectID string, amount int64) error {
-	_, err := s.counters.Patch(ctx, countersKey(projectID), repo.Patch{
+	_, err := s.numbers.Patch(ctx, numbersKey(projectID), repo.Patch{
 		Add: map[string]any{"budget": -amount},
 		If:  table.If("budget >= ?", amount),
 	})
@@ -148,11 +148,11 @@ func (s *Tracker) Join(ctx context.Context, m Member) error {
 	return s.table.Transact(ctx, ops...)
 }
 
-// Start creates a project with its first member and counters, all or none.
+// Start creates a project with its first member and numbers, all or none.
 func (s *Tracker) Start(ctx context.Context, p Project, owner string, budget int64) error {
 	ops := s.projects.CreateOps(&p)
 	ops = append(ops, s.members.CreateOps(&Member{Project: p.ID, User: owner, Role: "owner"})...)
-	ops = append(ops, s.counters.CreateOps(&Counters{Project: p.ID, Budget: budget})...)
+	ops = append(ops, s.numbers.CreateOps(&Numbers{Project: p.ID, Budget: budget})...)
 	return s.table.Transact(ctx, ops...)
 }
 
