@@ -123,7 +123,7 @@ func (a *API) HandlerOf(ctx context.Context, name string) (http.Handler, error) 
 }
 
 func (a *API) server() httpapi.Server {
-	return httpapi.Server{Log: a.log, Special: invalid, Known: failures, Again: again}
+	return httpapi.Server{Log: a.log, Known: failures, Again: again}
 }
 
 func (a *API) endpoints(routes []Route) map[string]httpapi.Endpoint {

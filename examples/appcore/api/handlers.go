@@ -6,6 +6,7 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 type transaction struct {
@@ -73,7 +74,7 @@ func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, user string
 // patchTransaction sets the note of a transaction if the transaction is still
 // the one whose ETag the client sends along.
 func (a *API) patchTransaction(w http.ResponseWriter, r *http.Request, user string) error {
-	revision, err := httpapi.IfMatch(r.Header)
+	revision, err := rest.IfMatch(r.Header)
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *API) patchTransaction(w http.ResponseWriter, r *http.Request, user stri
 		return err
 	}
 	if note == nil {
-		return httpapi.BadRequest("invalid_note", "the field note is required; the empty string removes it")
+		return rest.BadRequest("invalid_note", "the field note is required; the empty string removes it")
 	}
 	t, err := a.service.Annotate(r.Context(), core.NewNote{User: user, ID: r.PathValue("id"), Note: *note, Revision: revision})
 	if err != nil {
@@ -94,12 +95,12 @@ func (a *API) patchTransaction(w http.ResponseWriter, r *http.Request, user stri
 // writeTransaction writes a transaction with its ETag. One that another program has
 // created has none until it is changed.
 func writeTransaction(w http.ResponseWriter, t core.Transaction) error {
-	httpapi.SetETag(w.Header(), t.Revision)
+	rest.SetETag(w.Header(), t.Revision)
 	return httpapi.WriteJSON(w, http.StatusOK, transactionOf(t))
 }
 
 func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, user string) error {
-	key, err := httpapi.IdempotencyKey(r.Header)
+	key, err := rest.IdempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (a *API) patchNotification(w http.ResponseWriter, r *http.Request, user str
 		return err
 	}
 	if read == nil {
-		return httpapi.BadRequest("invalid_read", "the field read is required: true or false")
+		return rest.BadRequest("invalid_read", "the field read is required: true or false")
 	}
 	n, err := a.service.MarkNotification(r.Context(), user, r.PathValue("id"), *read)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -107,7 +108,7 @@ func (a *API) endpoints() map[string]endpoint {
 	}
 }
 
-// failures say which error is which status.
+// failures are the errors of the blog and their statuses.
 var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", "email must be an e-mail address"),
 	httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
@@ -119,7 +120,7 @@ var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(store.ErrInside, http.StatusConflict, "inside", "a folder cannot be moved into itself"),
 	httpapi.On(store.ErrRoot, http.StatusNotFound, "not_found", nothing),
 	httpapi.Later(errKeys),
-}, httpapi.Library())
+})
 
 const (
 	nothing = "there is nothing here"
@@ -131,7 +132,7 @@ func ofText(serve endpoint) endpoint {
 	return func(w http.ResponseWriter, r *http.Request, user string) error {
 		query, err := url.QueryUnescape(r.URL.RawQuery)
 		if err != nil || !utf8.ValidString(r.URL.Path) || !utf8.ValidString(query) {
-			return httpapi.BadRequest("invalid_text", "path and query must be UTF-8")
+			return rest.BadRequest("invalid_text", "path and query must be UTF-8")
 		}
 		return serve(w, r, user)
 	}
@@ -140,7 +141,7 @@ func ofText(serve endpoint) endpoint {
 // text returns an error unless a field has a length that can be stored.
 func text(name, value string) error {
 	if value == "" || len(value) > maxText {
-		return httpapi.BadRequest("invalid_"+name, "%s must have 1 to %d bytes", name, maxText)
+		return rest.BadRequest("invalid_"+name, "%s must have 1 to %d bytes", name, maxText)
 	}
 	return nil
 }
@@ -155,14 +156,14 @@ func parameter(r *http.Request, name string) (string, error) {
 	case 1:
 		return values[0], nil
 	}
-	return "", httpapi.BadRequest("invalid_query", "%s is there twice", name)
+	return "", rest.BadRequest("invalid_query", "%s is there twice", name)
 }
 
 // chosen reports whether a parameter of the query has its only value, or is missing.
 func chosen(r *http.Request, name, only string) (bool, error) {
 	value, err := parameter(r, name)
 	if err == nil && value != only && r.URL.Query().Has(name) {
-		err = httpapi.BadRequest("invalid_"+name, "%s must be %s or missing", name, only)
+		err = rest.BadRequest("invalid_"+name, "%s must be %s or missing", name, only)
 	}
 	return value == only, err
 }
@@ -174,12 +175,12 @@ func (a *API) create(
 	w http.ResponseWriter, r *http.Request, user, operation string, payload []string,
 	plan func(context.Context) (location string, v any, ops []table.Op, err error),
 ) error {
-	key, err := httpapi.IdempotencyKey(r.Header)
+	key, err := rest.IdempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
 	if key == "" {
-		return httpapi.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
+		return rest.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
 	}
 	request := store.Request{Operation: operation, User: user, Key: key, Payload: payload}
 	response, replayed, err := store.Once(r.Context(), a.Store, request, func(ctx context.Context) (httpapi.Created, []table.Op, error) {
@@ -204,7 +205,7 @@ func content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, table.ErrTooLarge
 	}
 	if err != nil {
-		return nil, httpapi.BadRequest("invalid_body", "the body could not be read")
+		return nil, rest.BadRequest("invalid_body", "the body could not be read")
 	}
 	return data, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -33,7 +34,7 @@ func (a *API) createFolder(w http.ResponseWriter, r *http.Request, user string) 
 	}
 	// The addresses of files have names between slashes, and no dots alone.
 	if slices.ContainsFunc(path, func(name string) bool { return strings.Contains(name, "/") || name == "." || name == ".." }) {
-		return httpapi.BadRequest("invalid_path", "a name must not be . or .. or have a slash")
+		return rest.BadRequest("invalid_path", "a name must not be . or .. or have a slash")
 	}
 	return a.create(w, r, user, "CreateFolder", path, func(ctx context.Context) (string, any, []table.Op, error) {
 		n, ops, err := a.Store.FolderOps(ctx, user, path)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -41,7 +42,7 @@ func groupOf(g store.Group) group {
 
 func description(value string) error {
 	if len(value) > maxText {
-		return httpapi.BadRequest("invalid_description", "description must have up to %d bytes", maxText)
+		return rest.BadRequest("invalid_description", "description must have up to %d bytes", maxText)
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func (a *API) setRole(w http.ResponseWriter, r *http.Request, user string) error
 		return err
 	}
 	if role != store.Owner && role != store.Member {
-		return httpapi.BadRequest("invalid_role", "role must be %s or %s", store.Owner, store.Member)
+		return rest.BadRequest("invalid_role", "role must be %s or %s", store.Owner, store.Member)
 	}
 	return done(w, a.Store.SetRole(r.Context(), id, user, r.PathValue("user"), role))
 }

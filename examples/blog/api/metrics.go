@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 // The magnitudes of the numbers that DynamoDB stores are within these.
@@ -28,10 +29,10 @@ var finer = regexp.MustCompile(`[.,][0-9]{3}[0-9]*[1-9]`)
 func clock(name, value string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil || at.UTC().Year() < 0 || at.UTC().Year() > 9999 {
-		return at, httpapi.BadRequest("invalid_"+name, "%s must be a time such as 2024-01-15T10:00:00Z", name)
+		return at, rest.BadRequest("invalid_"+name, "%s must be a time such as 2024-01-15T10:00:00Z", name)
 	}
 	if finer.MatchString(value) {
-		return at, httpapi.BadRequest("invalid_"+name, "%s must be a whole number of milliseconds", name)
+		return at, rest.BadRequest("invalid_"+name, "%s must be a whole number of milliseconds", name)
 	}
 	return at.UTC(), nil
 }
@@ -57,7 +58,7 @@ func (a *API) putPoint(w http.ResponseWriter, r *http.Request, user string) erro
 		return err
 	}
 	if value == nil || *value != 0 && (math.Abs(*value) < minValue || math.Abs(*value) > maxValue) {
-		return httpapi.BadRequest("invalid_value", "value must be a number whose magnitude is 0 or from 1e-129 to 1e125")
+		return rest.BadRequest("invalid_value", "value must be a number whose magnitude is 0 or from 1e-129 to 1e125")
 	}
 	return done(w, a.Store.Points.Save(r.Context(), &store.Point{Source: user, Name: r.PathValue("name"), At: at, Value: *value}))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -131,7 +132,7 @@ func (a *API) putContent(w http.ResponseWriter, r *http.Request, id string) erro
 		return err
 	}
 	if !utf8.Valid(data) { // it is returned as JSON
-		return httpapi.BadRequest("invalid_content", "the content must be UTF-8")
+		return rest.BadRequest("invalid_content", "the content must be UTF-8")
 	}
 	return done(w, a.Store.SetPostContent(r.Context(), id, data))
 }

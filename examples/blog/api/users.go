@@ -6,6 +6,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 type user struct {
@@ -30,7 +31,7 @@ func userOf(u store.User) user {
 // valid returns an error unless a name and an avatar can be stored.
 func valid(name, avatar string) error {
 	if len(avatar) > 0 && !strings.HasPrefix(avatar, "https://") || len(avatar) > maxText {
-		return httpapi.BadRequest("invalid_avatar", "avatar must be an address that begins with https://")
+		return rest.BadRequest("invalid_avatar", "avatar must be an address that begins with https://")
 	}
 	return text("name", name)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 // The roles of users within their tenant: groups of the user pool.
@@ -128,7 +129,7 @@ func (a *API) HandlerOf(patterns []string, more map[string]http.Handler) http.Ha
 		r := routes[pattern]
 		endpoints[pattern] = httpapi.For(a.call, func(_ http.ResponseWriter, _ *http.Request, c call) error { return r.serve(c) }, r.roles...)
 	}
-	return httpapi.Server{Log: a.log, Special: invalid, Known: failures, Again: again, Ready: a.guard.By.Ready}.Handler(endpoints, more)
+	return httpapi.Server{Log: a.log, Known: failures, Again: again, Ready: a.guard.By.Ready}.Handler(endpoints, more)
 }
 
 // call returns the request as one of the user and the tenant of its access token.
@@ -140,7 +141,7 @@ func (a *API) call(w http.ResponseWriter, r *http.Request, roles ...string) (cal
 	if identity.Tenant == "" {
 		return call{}, errNoTenant
 	}
-	key, err := httpapi.IdempotencyKey(r.Header)
+	key, err := rest.IdempotencyKey(r.Header)
 	if err != nil {
 		return call{}, err
 	}

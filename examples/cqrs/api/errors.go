@@ -9,6 +9,7 @@ import (
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -19,15 +20,15 @@ var errNoTenant = errors.New("the token names no tenant")
 var errNoKeys = errors.New("there are no cursor keys")
 
 // invalid returns what a client gets to see of an invalid request.
-func invalid(err error) *httpapi.Failure {
+func invalid(err error) *rest.Failure {
 	if errors.Is(err, core.ErrInvalid) { // its text is of this program, without keys
-		return &httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_request", Message: err.Error()}
+		return &rest.Failure{Status: http.StatusBadRequest, Code: "invalid_request", Message: err.Error()}
 	}
 	return nil
 }
 
-// failures is the one place that says which error is which status.
-var failures = slices.Concat(auth.Failures(), []httpapi.Known{
+// failures are the errors of the service and their statuses.
+var failures = slices.Concat([]httpapi.Known{invalid}, auth.Failures(), []httpapi.Known{
 	httpapi.On(errNoTenant, http.StatusForbidden, "no_tenant", "the user belongs to no tenant"),
 	httpapi.On(core.ErrNoParent, http.StatusConflict, "no_parent", "the parent does not exist"),
 	httpapi.On(core.ErrOtherSource, http.StatusConflict, "other_rows", "this id was used for an import of other rows or another file"),
@@ -38,6 +39,6 @@ var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.Later(errNoKeys),
 	httpapi.Later(readmodel.ErrNotBuilt),
 	httpapi.Later(table.ErrConflict),
-}, httpapi.Library())
+})
 
 const again = "try again in a moment; repeat a command with the same Idempotency-Key"

@@ -10,6 +10,7 @@ import (
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -29,11 +30,11 @@ func page(c call) (httpapi.Page, error) {
 func query(c call) (url.Values, error) {
 	q, err := url.ParseQuery(c.URL.RawQuery)
 	if err != nil {
-		return nil, httpapi.BadRequest("invalid_query", "the query string is malformed")
+		return nil, rest.BadRequest("invalid_query", "the query string is malformed")
 	}
 	for name, values := range q {
 		if len(values) > 1 && name != "path" {
-			return nil, httpapi.BadRequest("invalid_query", "a parameter is there twice")
+			return nil, rest.BadRequest("invalid_query", "a parameter is there twice")
 		}
 	}
 	return q, nil
@@ -44,7 +45,7 @@ func query(c call) (url.Values, error) {
 func refOf(c call) (core.Ref, error) {
 	q, err := query(c)
 	if err == nil && len(q["path"]) == 0 {
-		err = httpapi.BadRequest("invalid_path", "at least one path is required")
+		err = rest.BadRequest("invalid_path", "at least one path is required")
 	}
 	return core.NewRef(q.Get("type"), q["path"]...), err
 }
@@ -151,7 +152,7 @@ func version(c call) error {
 	}
 	n, err := strconv.ParseInt(c.URL.Query().Get("version"), 10, 64)
 	if err != nil || n < 1 {
-		return httpapi.BadRequest("invalid_version", "version must be a positive whole number")
+		return rest.BadRequest("invalid_version", "version must be a positive whole number")
 	}
 	found, err := c.tenant.Version(c.Context(), ref, n)
 	return c.record(found.Record, err)
@@ -262,7 +263,7 @@ func importRows(c call) error {
 	case file == nil:
 		return c.accepted(id, c.tenant.Import(c.Context(), id, rows))
 	case rows != nil:
-		return httpapi.BadRequest("invalid_rows", "an import has rows or a file, not both")
+		return rest.BadRequest("invalid_rows", "an import has rows or a file, not both")
 	}
 	return c.accepted(id, c.tenant.ImportFile(c.Context(), id, *file))
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/singletable/singletable/examples/guide/failures"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/shard"
@@ -92,7 +92,7 @@ func (s *Tracker) listTasks(w http.ResponseWriter, r *http.Request) {
 		After: r.FormValue("cursor"), Scope: userOf(r),
 	})
 	if err != nil {
-		http.Error(w, "no list", failures.Status(err)) // 400 for a cursor that is refused
+		rest.Fail(w, err) // 400 for a cursor that is refused
 		return
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"items": page.Items, "next": page.Next, "prev": page.Prev})

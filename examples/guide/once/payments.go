@@ -9,8 +9,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
@@ -97,31 +97,32 @@ func (s *Payments) Pay(ctx context.Context, of, key string, body []byte) (idempo
 }
 
 func (s *Payments) post(w http.ResponseWriter, r *http.Request) {
-	given := r.Header.Values("Idempotency-Key")
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
-	if err != nil || len(given) != 1 || strings.Contains(given[0], ",") {
-		http.Error(w, "one Idempotency-Key and a body of 64 KB at most", http.StatusBadRequest)
+	if err != nil {
+		rest.Fail(w, rest.BadRequest("invalid_body", "the body has 64 KB at most"))
 		return
 	}
-	result, err := s.Pay(r.Context(), r.PathValue("account"), given[0], body)
+	key, err := rest.IdempotencyKey(r.Header) // which is one header at most
 	if err != nil {
-		http.Error(w, "no payment", status(err))
+		rest.Fail(w, err)
+		return
+	}
+	result, err := s.Pay(r.Context(), r.PathValue("account"), key, body)
+	if err != nil {
+		rest.Fail(w, failure(err))
 		return
 	}
 	w.WriteHeader(http.StatusCreated) // for a repeated request, too
 	_ = json.NewEncoder(w).Encode(result.Value)
 }
 
-func status(err error) int {
+// failure returns the errors of payments with their statuses. Package rest knows the others.
+func failure(err error) error {
 	switch {
-	case errors.Is(err, idempotency.ErrInvalidRequest), errors.Is(err, ErrBody):
-		return http.StatusBadRequest
-	case errors.Is(err, idempotency.ErrPayloadMismatch):
-		return http.StatusUnprocessableEntity
+	case errors.Is(err, ErrBody):
+		return rest.BadRequest("invalid_body", "%v", ErrBody)
 	case errors.Is(err, ErrFunds), errors.Is(err, table.ErrNotFound):
-		return http.StatusConflict
-	case table.Classify(err) == table.Transient:
-		return http.StatusServiceUnavailable // send it again, with the same key
+		return &rest.Failure{Status: http.StatusConflict, Code: "no_funds", Message: ErrFunds.Error()}
 	}
-	return http.StatusInternalServerError
+	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 // lifetime is that of an access token where a user pool does not say otherwise.
@@ -128,7 +128,7 @@ func (i *Issuer) Tokens() http.Handler {
 		query := r.URL.Query()
 		user, tenant := query.Get("user"), query.Get("tenant")
 		if checkUser(user) != nil || query.Has("tenant") && checkUser(tenant) != nil {
-			httpapi.Fail(w, http.StatusBadRequest, "invalid_user", fmt.Sprintf("a user and a tenant have 1 to %d bytes of printable UTF-8", maxUser))
+			rest.Fail(w, rest.BadRequest("invalid_user", "a user and a tenant have 1 to %d bytes of printable UTF-8", maxUser))
 			return
 		}
 		claims := i.Claims(user, query["group"]...)
@@ -137,7 +137,7 @@ func (i *Issuer) Tokens() http.Handler {
 		}
 		token, err := i.Sign(claims)
 		if err != nil {
-			httpapi.Fail(w, http.StatusInternalServerError, "internal", "the token could not be signed")
+			rest.Fail(w, &rest.Failure{Status: http.StatusInternalServerError, Code: "internal", Message: "the token could not be signed"})
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")

@@ -5,47 +5,39 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
-// Failure is an error as a client gets to see it.
-type Failure struct {
-	Status  int    `json:"-"`
-	Code    string `json:"code"` // for programs
-	Message string `json:"message"`
-}
-
-func (f *Failure) Error() string { return f.Code + ": " + f.Message }
-
-// Known is an error that a client can do something about. Get one from [On], [OnKey] or
-// [Later].
-type Known struct {
-	is      func(error) bool
-	failure Failure
-}
+// Known returns what a client gets to see of one kind of error, and nil for any other error.
+// [On], [OnKey] and [Later] return one.
+type Known func(error) *rest.Failure
 
 // On returns an error with its failure. An empty message is the text of the error.
 func On(err error, status int, code, message string) Known {
-	return Known{matches(err), Failure{status, code, cmp.Or(message, err.Error())}}
+	failure := rest.Failure{Status: status, Code: code, Message: cmp.Or(message, err.Error())}
+	return func(failed error) *rest.Failure {
+		if errors.Is(failed, err) {
+			return &failure
+		}
+		return nil
+	}
 }
 
 // OnKey returns the failure of an id that cannot be in a key: it is empty, too long or
 // not text. Any other invalid call is a fault of the service.
 func OnKey(status int, code, message string) Known {
-	invalid := func(err error) bool {
-		_, ok := errors.AsType[*keys.Error](err)
-		return ok
+	failure := rest.Failure{Status: status, Code: code, Message: message}
+	return func(failed error) *rest.Failure {
+		if rest.FailureOf(failed) == rest.InvalidKey {
+			return &failure
+		}
+		return nil
 	}
-	return Known{invalid, Failure{status, code, message}}
 }
 
 // Later returns an error that may not last: a 503 with the message Again of the [Server].
 func Later(err error) Known {
-	return Known{matches(err), Failure{Status: http.StatusServiceUnavailable, Code: "unavailable"}}
-}
-
-func matches(known error) func(error) bool {
-	return func(err error) bool { return errors.Is(err, known) }
+	return On(err, http.StatusServiceUnavailable, "unavailable", "")
 }
 
 // The errors of a caller who may not do what a request asks for.

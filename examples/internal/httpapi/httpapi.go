@@ -12,7 +12,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 // Endpoint serves a request. Its error becomes the response, so it returns none after
@@ -29,14 +29,11 @@ const (
 type Server struct {
 	// Log gets a line for each request.
 	Log *slog.Logger
-	// Known are the errors of the service that a client can do something about, the more
-	// special ones first. Of others it learns nothing.
+	// Known are the failures of the service's own errors, the more special ones first. They
+	// come before [rest.FailureOf].
 	Known []Known
-	// Special returns what a client gets to see of an error whose text is made for it, or
-	// nil. It comes before Known. Nil means that there are no such errors.
-	Special func(error) *Failure
-	// Again is the message of every 503: of a [Later] among Known, and of a failure of
-	// the table that may not last.
+	// Again is the message of every 503: of a [Later] among Known, and of an error
+	// of the library that may not last.
 	Again string
 	// Ready returns nil if the service can work. Nil means always.
 	Ready func(context.Context) error
@@ -67,7 +64,7 @@ func (s Server) Handler(endpoints map[string]Endpoint, more map[string]http.Hand
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if allowed := allowedMethods(mux, r); len(allowed) > 0 {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			s.fail(w, r, &Failure{http.StatusMethodNotAllowed, "method_not_allowed", "this path does not have that method"})
+			s.fail(w, r, &rest.Failure{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: "this path does not have that method"})
 			return
 		}
 		s.fail(w, r, errNoPath)
@@ -124,41 +121,29 @@ func (s Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		if f.Code == "insufficient_scope" {
 			header.Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
 		}
-	case http.StatusServiceUnavailable:
-		header.Set("Retry-After", retryAfter)
 	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		header.Set("Connection", "close") // the rest of the body is not read
 	}
 	meterOf(r.Context()).fail(err)
-	Fail(w, f.Status, f.Code, f.Message)
+	rest.Fail(w, f)
 }
 
-func (s Server) failureOf(err error) *Failure {
-	if f, ok := errors.AsType[*Failure](err); ok {
+// failureOf returns what a client gets to see of an error.
+func (s Server) failureOf(err error) *rest.Failure {
+	if f, ok := errors.AsType[*rest.Failure](err); ok {
 		return f
 	}
-	if s.Special != nil {
-		if f := s.Special(err); f != nil {
-			return f
+	f := rest.FailureOf(err)
+	for _, known := range s.Known {
+		if own := known(err); own != nil {
+			f = own
+			break
 		}
 	}
-	for _, k := range s.Known {
-		if k.is(err) {
-			return s.again(k.failure)
-		}
-	}
-	if table.Classify(err) == table.Transient {
-		return s.again(Later(err).failure)
-	}
-	return &Failure{http.StatusInternalServerError, "internal", "something went wrong on our side"}
-}
-
-// again returns a failure with its message.
-func (s Server) again(f Failure) *Failure {
 	if f.Status == http.StatusServiceUnavailable {
-		f.Message = s.Again
+		return &rest.Failure{Status: f.Status, Code: f.Code, Message: s.Again}
 	}
-	return &f
+	return f
 }
 
 // For returns the endpoint that serves the callers of some roles, or all callers if there

@@ -59,7 +59,7 @@ func NewLimiter(limits Limits) (*Limiter, error) {
 }
 
 // Check counts a request of a client. If it is over the limit, Check sets the
-// Retry-After of the response and returns a [Failure] with status 429.
+// Retry-After of the response and returns a [rest.Failure] with status 429.
 func (l *Limiter) Check(w http.ResponseWriter, client string) error {
 	if l == nil {
 		return nil

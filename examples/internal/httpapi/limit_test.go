@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -66,7 +67,7 @@ func TestARequestOverTheLimitIs429(t *testing.T) {
 	t.Parallel()
 	l := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 1, Now: check.NewClock(start).Now}))(t)
 	check.OK(t, l.Check(httptest.NewRecorder(), "a"))
-	f, _ := errors.AsType[*httpapi.Failure](l.Check(httptest.NewRecorder(), "a"))
+	f, _ := errors.AsType[*rest.Failure](l.Check(httptest.NewRecorder(), "a"))
 	if f == nil || f.Status != http.StatusTooManyRequests || f.Code != "too_many_requests" {
 		t.Errorf("%+v", f)
 	}

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/singletable/singletable/examples/internal/rest"
 )
 
 // CheckLocal returns an error unless the address to listen on and the URL of the
@@ -35,7 +37,10 @@ func CheckLocal(addr, endpoint string) error {
 func Local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !IsLoopback(r.Host) {
-			Fail(w, http.StatusMisdirectedRequest, "wrong_host", "a server for development has the host names localhost and 127.0.0.1 only")
+			rest.Fail(w, &rest.Failure{
+				Status: http.StatusMisdirectedRequest, Code: "wrong_host",
+				Message: "a server for development has the host names localhost and 127.0.0.1 only",
+			})
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/examples/internal/strictjson"
 )
 
@@ -21,11 +22,6 @@ const (
 	// so that the rest is enough for the service.
 	bodyTime = 5 * time.Second
 )
-
-// BadRequest returns the error of an invalid request: a response with status 400.
-func BadRequest(code, format string, args ...any) error {
-	return &Failure{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
-}
 
 // Bearer returns the access token of a request. Its error matches [ErrUnauthorized], and
 // says for the log what was wrong.
@@ -39,41 +35,6 @@ func Bearer(h http.Header) (string, error) {
 		return "", fmt.Errorf("%w: no bearer token", ErrUnauthorized)
 	}
 	return token, nil
-}
-
-// IdempotencyKey returns the Idempotency-Key of a request, empty if it has none. The service says what a key may
-// look like. A comma is refused here: API Gateway joins two headers with one. AWS:
-// "Create AWS Lambda proxy integrations for HTTP APIs in API Gateway", Amazon API Gateway
-// Developer Guide.
-func IdempotencyKey(h http.Header) (string, error) {
-	key := h.Get("Idempotency-Key")
-	if len(h.Values("Idempotency-Key")) > 1 || strings.Contains(key, ",") {
-		return "", BadRequest("invalid_idempotency_key", "there must be one Idempotency-Key, without a comma")
-	}
-	return key, nil
-}
-
-// SetETag sets the ETag of a revision. An item without a revision has none.
-func SetETag(h http.Header, revision string) {
-	if revision != "" {
-		h.Set("ETag", `"`+revision+`"`)
-	}
-}
-
-// IfMatch returns the revision in the If-Match of a request, empty for "*". An
-// ETag that is not of this API, such as a weak one, matches no revision.
-func IfMatch(h http.Header) (string, error) {
-	switch value := h.Get("If-Match"); {
-	case value == "":
-		return "", errNoIfMatch
-	case len(h.Values("If-Match")) > 1 || strings.Contains(value, ","):
-		return "", BadRequest("invalid_if_match", "there must be one If-Match, with one ETag")
-	case value == "*":
-		return "", nil
-	case len(value) > 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`):
-		return value[1 : len(value)-1], nil
-	}
-	return "", BadRequest("invalid_if_match", "If-Match must be an ETag, in quotes")
 }
 
 // Page is the page of a list that a request asks for.
@@ -94,18 +55,18 @@ func PageOf(r *http.Request, defaultLimit int) (Page, error) {
 	p := Page{Limit: defaultLimit}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return p, BadRequest("invalid_query", "the query string is malformed")
+		return p, rest.BadRequest("invalid_query", "the query string is malformed")
 	}
 	for name, values := range query {
 		if len(values) > 1 && (name == "limit" || name == "lastKey") {
-			return p, BadRequest("invalid_query", "%s is there twice", name)
+			return p, rest.BadRequest("invalid_query", "%s is there twice", name)
 		}
 	}
 	p.After = query.Get("lastKey")
 	if query.Has("limit") {
 		p.Limit, err = strconv.Atoi(query.Get("limit"))
 		if err != nil || p.Limit < 1 || p.Limit > MaxLimit {
-			return p, BadRequest("invalid_limit", "limit must be a whole number from 1 to %d", MaxLimit)
+			return p, rest.BadRequest("invalid_limit", "limit must be a whole number from 1 to %d", MaxLimit)
 		}
 	}
 	return p, nil
@@ -125,7 +86,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errSlow
 	case err != nil:
-		return nil, BadRequest("invalid_body", "the body could not be read")
+		return nil, rest.BadRequest("invalid_body", "the body could not be read")
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	return body, nil
@@ -144,11 +105,11 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, members map[string]any) er
 	case err == nil:
 		return nil
 	case wrong != nil:
-		return BadRequest("invalid_"+wrong.Name, "the field %s has the wrong type or is out of range", wrong.Name)
+		return rest.BadRequest("invalid_"+wrong.Name, "the field %s has the wrong type or is out of range", wrong.Name)
 	case errors.Is(err, strictjson.ErrUnknown):
-		return BadRequest("unknown_field", "the body has a field that is not known")
+		return rest.BadRequest("unknown_field", "the body has a field that is not known")
 	case errors.Is(err, strictjson.ErrDuplicate):
-		return BadRequest("duplicate_field", "the body has a field twice")
+		return rest.BadRequest("duplicate_field", "the body has a field twice")
 	}
-	return BadRequest("invalid_json", "the body must be one JSON object in UTF-8, and nothing after it")
+	return rest.BadRequest("invalid_json", "the body must be one JSON object in UTF-8, and nothing after it")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/examples/internal/strictjson"
 )
 
@@ -48,7 +49,7 @@ func TestABodyIsReadStrictly(t *testing.T) {
 		var rows []row
 		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 		err := httpapi.ReadJSON(httptest.NewRecorder(), r, map[string]any{"name": &name, "tags": &tags, "rows": &rows})
-		failure, _ := errors.AsType[*httpapi.Failure](err)
+		failure, _ := errors.AsType[*rest.Failure](err)
 		if code == "" {
 			check.Is(t, err, nil, body)
 		} else if failure == nil || failure.Code != code || failure.Status != 400 {

@@ -7,30 +7,19 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/table"
 )
 
 var (
-	errNoPath = &Failure{http.StatusNotFound, "not_found", "there is nothing here"}
-	// errNoIfMatch means that a change does not say what it is a change of.
-	errNoIfMatch = &Failure{http.StatusPreconditionRequired, "missing_if_match", "an If-Match with the ETag of what is changed is required"}
-	errTooLarge  = &Failure{http.StatusRequestEntityTooLarge, "body_too_large", "the body may have 64 KB at most"}
-	errSlow      = &Failure{http.StatusRequestTimeout, "body_too_slow", "the body must arrive within 5 seconds"}
-	errTooMany   = &Failure{http.StatusTooManyRequests, "too_many_requests", "you are sending too many requests; wait as Retry-After says"}
+	errNoPath   = &rest.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"}
+	errTooLarge = &rest.Failure{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Message: "the body may have 64 KB at most"}
+	errSlow     = &rest.Failure{Status: http.StatusRequestTimeout, Code: "body_too_slow", Message: "the body must arrive within 5 seconds"}
+	errTooMany  = &rest.Failure{Status: http.StatusTooManyRequests, Code: "too_many_requests", Message: "you are sending too many requests; wait as Retry-After says"}
 	// gone is for the log: the client went away before it got a response, which
 	// canceled the request.
-	gone = &Failure{499, "client_gone", "the client went away"}
+	gone = &rest.Failure{Status: 499, Code: "client_gone", Message: "the client went away"}
 )
-
-// retryAfter is how many seconds a client is to wait when the service is
-// unavailable.
-const retryAfter = "1"
-
-// Fail writes the response to a request that failed. It is for handlers around an
-// [Endpoint], so that all errors look alike.
-func Fail(w http.ResponseWriter, status int, code, message string) {
-	_ = WriteJSON(w, status, map[string]*Failure{"error": {Code: code, Message: message}}) // two strings can be encoded
-}
 
 // List is one page of a list. LastKey is left out on the last one, and PrevKey on the
 // first one and where there is no way back.
@@ -77,7 +66,7 @@ func Encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// WriteJSON writes a response.
+// WriteJSON writes a response. It returns an error if v cannot be encoded, and writes nothing.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	body, err := Encode(v)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
@@ -50,7 +51,7 @@ func (a *API) allProducts(w http.ResponseWriter, r *http.Request, _ store.User) 
 	case "false":
 		read = a.shop.InactiveProducts
 	default:
-		return httpapi.BadRequest("invalid_active", "active is true or false")
+		return rest.BadRequest("invalid_active", "active is true or false")
 	}
 	return httpapi.WriteList(w, r, read, productOf)
 }
@@ -62,7 +63,7 @@ func (a *API) audits(w http.ResponseWriter, r *http.Request, _ store.User) error
 	day, err := time.Parse(time.DateOnly, query.Get("day"))
 	byDay, byEntity := query.Has("day"), query.Has("type") || query.Has("id")
 	if byDay == byEntity || byDay && err != nil || byEntity && (entity == "" || id == "") {
-		return httpapi.BadRequest("invalid_query", "audits are asked for either by day, such as 2024-01-15, or by type (ORDER, PRODUCT or USER) and id")
+		return rest.BadRequest("invalid_query", "audits are asked for either by day, such as 2024-01-15, or by type (ORDER, PRODUCT or USER) and id")
 	}
 	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Audit], error) {
 		if byDay {

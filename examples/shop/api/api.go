@@ -109,7 +109,7 @@ func (a *API) Handler() http.Handler {
 	for _, route := range Routes() {
 		endpoints[route.Method+" "+route.Path] = a.endpoint(route)
 	}
-	return httpapi.Server{Log: a.Log, Special: named, Known: failures, Again: again}.Handler(endpoints, page.Handlers())
+	return httpapi.Server{Log: a.Log, Known: failures, Again: again}.Handler(endpoints, page.Handlers())
 }
 
 // endpoint returns the endpoint of a route.

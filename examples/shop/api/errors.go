@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/examples/shop/store"
-	"github.com/singletable/singletable/idempotency"
-	"github.com/singletable/singletable/paginate"
 )
 
-// failures is the one place that says which error is which status. The shop's own come
-// before the library's general ones. Those without a message have a text for clients.
-var failures = slices.Concat(httpapi.Access(), []httpapi.Known{
+// failures are the shop's own errors and their statuses. Those without a message have a text
+// for clients.
+var failures = slices.Concat([]httpapi.Known{named}, httpapi.Access(), []httpapi.Known{
 	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", ""),
 	httpapi.On(store.ErrPassword, http.StatusBadRequest, "invalid_password", ""),
 	httpapi.On(store.ErrName, http.StatusBadRequest, "invalid_name", ""),
@@ -35,20 +34,18 @@ var failures = slices.Concat(httpapi.Access(), []httpapi.Known{
 	httpapi.On(store.ErrCartChanged, http.StatusConflict, "cart_changed", "the cart or a price in it has changed; look at it again"),
 	httpapi.On(store.ErrStatus, http.StatusConflict, "invalid_status", "an order goes from PLACED to PAID, SHIPPED and DELIVERED"),
 
-	httpapi.On(paginate.ErrInvalidCursor, http.StatusBadRequest, "invalid_cursor", "lastKey is not one that this list has given out to you; start again without it"),
-	httpapi.On(idempotency.ErrInvalidRequest, http.StatusBadRequest, "invalid_idempotency_key", "the Idempotency-Key is too long or not text"),
 	httpapi.OnKey(http.StatusNotFound, "not_found", "there is nothing here"),
-}, httpapi.Library())
+})
 
 const again = "try again in a moment; repeat an order with the same Idempotency-Key"
 
 // named returns what a client gets to see of errors that name products.
-func named(err error) *httpapi.Failure {
+func named(err error) *rest.Failure {
 	if short, ok := errors.AsType[*store.StockError](err); ok {
-		return &httpapi.Failure{Status: http.StatusConflict, Code: "out_of_stock", Message: short.Error()}
+		return &rest.Failure{Status: http.StatusConflict, Code: "out_of_stock", Message: short.Error()}
 	}
 	if unsold, ok := errors.AsType[*store.NotSoldError](err); ok {
-		return &httpapi.Failure{Status: http.StatusConflict, Code: "not_sold", Message: unsold.Error()}
+		return &rest.Failure{Status: http.StatusConflict, Code: "not_sold", Message: unsold.Error()}
 	}
 	return nil
 }

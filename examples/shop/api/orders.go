@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 )
@@ -93,19 +94,19 @@ func (a *API) removeFromCart(w http.ResponseWriter, r *http.Request, who store.U
 
 // checkOut orders the cart whose revision is in the body, which is what the user has seen.
 func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who store.User) error {
-	key, err := httpapi.IdempotencyKey(r.Header)
+	key, err := rest.IdempotencyKey(r.Header)
 	if err != nil {
 		return err
 	}
 	if key == "" {
-		return httpapi.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
+		return rest.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
 	}
 	var revision string
 	if err := httpapi.ReadJSON(w, r, map[string]any{"cartRevision": &revision}); err != nil {
 		return err
 	}
 	if revision == "" {
-		return httpapi.BadRequest("invalid_cartRevision", "the cartRevision that GET /cart has returned is required")
+		return rest.BadRequest("invalid_cartRevision", "the cartRevision that GET /cart has returned is required")
 	}
 	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.ID, key, revision, func(o store.Order, items []store.OrderItem) (httpapi.Created, error) {
 		return httpapi.NewCreated("/orders/"+o.ID, wholeOrder(o, items))

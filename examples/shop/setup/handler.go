@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/examples/internal/secret"
 	"github.com/singletable/singletable/examples/shop/api"
 	"github.com/singletable/singletable/examples/shop/mail"
@@ -49,8 +49,10 @@ func Handler(ctx context.Context, client table.Client, name string, secrets *sec
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, err := current.Get(r.Context())
 		if err != nil { // which is in the log
-			w.Header().Set("Retry-After", "1")
-			httpapi.Fail(w, http.StatusServiceUnavailable, "unavailable", "try again in a moment; repeat an order with the same Idempotency-Key")
+			rest.Fail(w, &rest.Failure{
+				Status: http.StatusServiceUnavailable, Code: "unavailable",
+				Message: "try again in a moment; repeat an order with the same Idempotency-Key",
+			})
 			return
 		}
 		handler.ServeHTTP(w, r)
