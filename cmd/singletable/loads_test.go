@@ -23,7 +23,7 @@ const costsPage = "../../docs/costs.md"
 func TestLoads(t *testing.T) {
 	t.Parallel()
 	all := "| system | load | holds | what refuses first | with more shards | dollars a month |\n|---|---|---|---|---|---:|\n"
-	for _, name := range system.Names() {
+	for _, name := range systemsWithLoads() {
 		dir := filepath.Join("..", "..", "examples", name)
 		l := loadOf(t, filepath.Join(dir, "load.json"))
 		checkPart(t, filepath.Join(dir, "README.md"), "load", holdsText(l)+"\n\n"+patternTable(l))
@@ -38,7 +38,7 @@ func TestLoads(t *testing.T) {
 // What is said to hold does in the simulation, once DynamoDB has adapted, and more does not.
 func TestLoadsHold(t *testing.T) {
 	t.Parallel()
-	for _, name := range system.Names() {
+	for _, name := range systemsWithLoads() {
 		l := loadOf(t, filepath.Join("..", "..", "examples", name, "load.json"))
 		l.Warm = l.Quota
 		factor, first := simulate.Holds(l)
@@ -67,7 +67,7 @@ func TestLoadsHold(t *testing.T) {
 func TestLoadsAreHandled(t *testing.T) {
 	t.Parallel()
 	handlers := 0
-	for _, name := range system.Names() {
+	for _, name := range systemsWithLoads() {
 		l := loadOf(t, filepath.Join("..", "..", "examples", name, "load.json"))
 		l.Quota = simulate.Units{Read: 10 * l.Quota.Read, Write: 10 * l.Quota.Write} // a load beyond it is not written
 		l.Warm = l.Quota
@@ -89,6 +89,12 @@ func TestLoadsAreHandled(t *testing.T) {
 	if handlers != 5 {
 		t.Errorf("%d handlers", handlers)
 	}
+}
+
+// systemsWithLoads returns the names of the systems that describe a load: all but the starter, which is
+// whatever becomes of it.
+func systemsWithLoads() []string {
+	return slices.DeleteFunc(system.Names(), func(name string) bool { return name == "service" })
 }
 
 func loadOf(t *testing.T, file string) simulate.Load {

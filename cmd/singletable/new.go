@@ -23,6 +23,7 @@ yours from then on: nothing updates it.
 
 SYSTEM is
 
+  service  the smallest: one entity over HTTP, to start with; the others are to learn from
   appcore  a payments API: users, transactions, notifications
   shop     a shop: products, carts, orders, a store page
   blog     a blog: posts, comments, groups, folders and files
@@ -40,6 +41,7 @@ Exit codes: 0 it was written, 2 it was not.
 
 Examples:
 
+  singletable new service ../projects example.com/projects
   singletable new appcore ../payments example.com/payments
   singletable new usage metering example.com/metering
 `

@@ -32,7 +32,7 @@ func TestNew(t *testing.T) {
 			list := exec.CommandContext(t.Context(), "go", "list", "-test", "-deps", "./...")
 			list.Dir, list.Env = dir, append(os.Environ(), "GOWORK=off")
 			text, err := list.CombinedOutput()
-			if err != nil || !strings.Contains(string(text), "example.com/ours/"+name+"-2/internal/httpapi") {
+			if err != nil || !strings.Contains(string(text), "example.com/ours/"+name+"-2/internal/rest") {
 				t.Errorf("%v\n%s", err, text)
 			}
 			checkCopy(t, dir)
@@ -108,7 +108,7 @@ func TestNewRefuses(t *testing.T) {
 		says string
 	}{
 		{[]string{"appcore", free}, "has 2 arguments"},
-		{[]string{"quickstart", free, "example.com/x"}, `no system "quickstart": it is appcore`},
+		{[]string{"quickstart", free, "example.com/x"}, `no system "quickstart": it is service, appcore`},
 		{[]string{"../cmd", free, "example.com/x"}, "no system"},
 		{[]string{"usage", free, "example.com/with space"}, "malformed import path"},
 		{[]string{"usage", free, ""}, "malformed import path"},

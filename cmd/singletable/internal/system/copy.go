@@ -23,7 +23,7 @@ import (
 )
 
 // Names are the names of the systems.
-func Names() []string { return []string{"appcore", "shop", "blog", "usage", "cqrs"} }
+func Names() []string { return []string{"service", "appcore", "shop", "blog", "usage", "cqrs"} }
 
 // Copy writes a system into a directory, as a module with that path, and returns how many
 // files it has. The directory must be missing or empty. After an error nothing is there.
