@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/table"
 )
 
 // execution runs a case under one schedule. It holds each request of the
@@ -81,12 +83,12 @@ var (
 	errEndless   = errors.New("the operations send requests without end")
 )
 
-func newExecution(w *world, retries bool) *execution {
+func newExecution(w *world, options *table.Options, retries bool) *execution {
 	w.runs++
 	return &execution{
 		world:   w,
 		retries: retries,
-		run:     &Run{ID: fmt.Sprintf("run%06d", w.runs), Schema: w.schema},
+		run:     &Run{ID: fmt.Sprintf("run%06d", w.runs), Schema: w.schema, options: options},
 	}
 }
 

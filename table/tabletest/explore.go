@@ -23,6 +23,8 @@ type Case struct {
 	// Schema is the schema of the table. Explore creates it under another name,
 	// which [Run].Schema has.
 	Schema schema.Table
+	// Options are those of the table that [Run.Table] returns. Nil means the defaults.
+	Options *table.Options
 	// Setup prepares one run: it stores what the operations need, under keys that
 	// contain [Run].ID, and calls [Run.Go] and [Run.Check]. It is called once for
 	// each schedule. An error ends the test.
@@ -51,8 +53,19 @@ type Run struct {
 	// Schema is the case's, with the name of the table.
 	Schema schema.Table
 
+	options    *table.Options
 	operations []func(context.Context, *dynamodb.Client) error
 	invariant  func(ctx context.Context, errs []error) error
+}
+
+// Table returns the table of the run over a client: that of an operation, or [Run].Client.
+// A service of the case's own takes it in one line: shop.New(r.Table(client)).
+func (r *Run) Table(client *dynamodb.Client) *table.Table {
+	t, err := table.New(client, r.Schema, r.options)
+	if err != nil {
+		panic(err) // Explore has made this table before
+	}
+	return t
 }
 
 // Go adds an operation, which runs after Setup. It sends its requests through the
@@ -128,6 +141,9 @@ func explore(t *testing.T, c Case, reduce bool) (report string, err error) {
 	w, err := newWorld(t, c.Schema)
 	if err != nil {
 		return "", fmt.Errorf("tabletest: %w", err)
+	}
+	if _, err := table.New(w.engine.Client(), w.schema, c.Options); err != nil {
+		return "", fmt.Errorf("tabletest: Options: %w", err)
 	}
 	e := &explorer{Case: c, t: t, world: w, reduce: reduce}
 	if c.Replay != "" {
@@ -225,7 +241,7 @@ func (e *explorer) run(c chooser, retries bool) (*execution, error) {
 	if err := e.world.refresh(e.t.Context()); err != nil {
 		return nil, fmt.Errorf("tabletest: %w", err)
 	}
-	x := newExecution(e.world, retries)
+	x := newExecution(e.world, e.Options, retries)
 	x.execute(e.t, e.Setup, c)
 	if x.failure == nil {
 		return x, nil

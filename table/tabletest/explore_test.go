@@ -23,10 +23,7 @@ func counterKey(id, name string) keys.Key { return keys.Key{PK: keys.PK(id), SK:
 
 // increment reads a counter and writes it back.
 func increment(ctx context.Context, client *dynamodb.Client, r *tabletest.Run, name string) error {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return err
-	}
+	tbl := r.Table(client)
 	n, err := counted(ctx, tbl, r, name)
 	if err != nil {
 		return err
@@ -61,10 +58,7 @@ func counters(change func(context.Context, *dynamodb.Client, *tabletest.Run, str
 			})
 		}
 		r.Check(func(ctx context.Context, errs []error) error {
-			tbl, err := table.New(r.Client, r.Schema, nil)
-			if err != nil {
-				return err
-			}
+			tbl := r.Table(r.Client)
 			x, errX := counted(ctx, tbl, r, "x")
 			y, errY := counted(ctx, tbl, r, "y")
 			return errors.Join(errX, errY, look(errs, x, y))
@@ -177,11 +171,7 @@ func TestExploreFindsAndReplays(t *testing.T) {
 	// The second write of an operation is the last one.
 	values := map[string]int{}
 	last := counters(func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run, value string) error {
-		tbl, err := table.New(client, r.Schema, nil)
-		if err != nil {
-			return err
-		}
-		return tbl.Do(ctx, table.Put(counterKey(r.ID, "x"), map[string]int{"n": values[value]}))
+		return r.Table(client).Do(ctx, table.Put(counterKey(r.ID, "x"), map[string]int{"n": values[value]}))
 	}, func(errs []error, x, _ int) error {
 		if errs[0] == nil && x != 2 {
 			return fmt.Errorf("the first write is the last")
@@ -245,6 +235,7 @@ func TestExploreRefuses(t *testing.T) {
 				}
 			}
 		}), "without end"},
+		"wrong options":        {tabletest.Case{Schema: showSchema, Options: &table.Options{MaxAttempts: -1}}, "Options: "},
 		"no setup":             {tabletest.Case{Schema: showSchema, Setup: func(context.Context, *tabletest.Run) error { return nil }}, "Run.Go"},
 		"a setup that fails":   {tabletest.Case{Schema: showSchema, Setup: func(context.Context, *tabletest.Run) error { return errSoldOut }}, "Setup: sold out"},
 		"no schedule":          {replay("A what"), `"what" is not a step`},

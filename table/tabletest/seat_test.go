@@ -64,17 +64,10 @@ func lastSeat(sell func(ctx context.Context, tbl *table.Table, id, guest string)
 			guests := []string{"ana", "ben"}
 			for _, guest := range guests {
 				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-					tbl, err := table.New(client, r.Schema, nil)
-					if err != nil {
-						return err
-					}
-					return sell(ctx, tbl, r.ID, guest)
+					return sell(ctx, r.Table(client), r.ID, guest)
 				})
 			}
-			tbl, err := table.New(r.Client, r.Schema, nil)
-			if err != nil {
-				return err
-			}
+			tbl := r.Table(r.Client)
 			r.Check(func(ctx context.Context, errs []error) error {
 				show, err := table.Get[Show](ctx, tbl.Consistent(), showKey(r.ID))
 				if err != nil {

@@ -16,15 +16,6 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// open returns the application of a run, as a client sees it.
-func open(r *tabletest.Run, client *dynamodb.Client) (*core.Service, error) {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return nil, err
-	}
-	return core.New(tbl, nil)
-}
-
 // Two clients approve a transaction: it is completed in both copies, and its user is
 // notified once.
 func TestScheduleApproval(t *testing.T) {
@@ -47,7 +38,7 @@ func setUpRegistration(_ context.Context, r *tabletest.Run) error {
 	for i := range users {
 		users[i].Email = r.ID + "@example.com"
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			s, err := open(r, client)
+			s, err := core.New(r.Table(client), nil)
 			if err != nil {
 				return err
 			}
@@ -62,10 +53,7 @@ func setUpRegistration(_ context.Context, r *tabletest.Run) error {
 }
 
 func checkRegistration(ctx context.Context, r *tabletest.Run, users []core.NewUser, errs []error) error {
-	tbl, err := table.New(r.Client, r.Schema, nil)
-	if err != nil {
-		return err
-	}
+	tbl := r.Table(r.Client)
 	id := func(key keys.Key) (string, error) {
 		u, err := table.Get[core.User](ctx, tbl.Consistent(), key)
 		if errors.Is(err, table.ErrNotFound) {
@@ -96,7 +84,7 @@ func checkRegistration(ctx context.Context, r *tabletest.Run, users []core.NewUs
 }
 
 func setUpApproval(ctx context.Context, r *tabletest.Run) error {
-	s, err := open(r, r.Client)
+	s, err := core.New(r.Table(r.Client), nil)
 	if err != nil {
 		return err
 	}
@@ -107,7 +95,7 @@ func setUpApproval(ctx context.Context, r *tabletest.Run) error {
 	}
 	for range 2 {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			s, err := open(r, client)
+			s, err := core.New(r.Table(client), nil)
 			if err != nil {
 				return err
 			}

@@ -70,22 +70,18 @@ type migration struct {
 // postsOf returns the posts of a run on their way from a table of its own.
 func postsOf(client *dynamodb.Client, r *tabletest.Run) (*migrate.Records[store.Post], error) {
 	_, spec, _ := migrate.OldSchemas(r.Schema.Name + r.ID)
-	single, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return nil, err
-	}
 	old, err := table.New(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}
-	blog, err := migrate.NewBlog(single, old, old, old)
+	blog, err := migrate.NewBlog(r.Table(client), old, old, old)
 	if err != nil {
 		return nil, err
 	}
 	kind := *blog.Posts
 	kind.Name += r.ID
 	kind.Segments = 1 // or most of the schedules would be of leases
-	return migrate.NewRecords(single, kind)
+	return migrate.NewRecords(r.Table(client), kind)
 }
 
 func (m migration) setUp(ctx context.Context, r *tabletest.Run) error {
@@ -118,10 +114,7 @@ func (m migration) setUp(ctx context.Context, r *tabletest.Run) error {
 // check compares the single table with what the operations have returned, before
 // and after the rest of the migration.
 func (m migration) check(ctx context.Context, posts *migrate.Records[store.Post], r *tabletest.Run, id string, errs []error) error {
-	tbl, err := table.New(r.Client, r.Schema, nil)
-	if err != nil {
-		return err
-	}
+	tbl := r.Table(r.Client)
 	s, err := store.New(tbl.Consistent(), nil)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func addLate(user, id string) change {
 }
 
 func setUpNames(ctx context.Context, r *tabletest.Run, changes ...change) error {
-	s, err := storeOf(r, r.Client)
+	s, err := New(r.Table(r.Client), nil)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func setUpNames(ctx context.Context, r *tabletest.Run, changes ...change) error 
 		s.AddComment(ctx, commentOf(r.ID, "c1")))
 	for _, c := range changes {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			s, err := storeOf(r, client)
+			s, err := New(r.Table(client), nil)
 			if err != nil {
 				return err
 			}
@@ -106,14 +106,6 @@ func setUpNames(ctx context.Context, r *tabletest.Run, changes ...change) error 
 		return s.checkNames(ctx, r.ID)
 	})
 	return err
-}
-
-func storeOf(r *tabletest.Run, client *dynamodb.Client) (*Store, error) {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return nil, err
-	}
-	return New(tbl, nil)
 }
 
 // checkNames reports comments of a user without the user's name.
@@ -162,7 +154,7 @@ func TestScheduleCounts(t *testing.T) {
 				Schema: Schema("Blog"), Limit: *check.Limit,
 				Allow: func(err error) bool { return errors.Is(err, table.ErrNotFound) },
 				Setup: func(ctx context.Context, r *tabletest.Run) error {
-					s, err := storeOf(r, r.Client)
+					s, err := New(r.Table(r.Client), nil)
 					if err != nil {
 						return err
 					}
@@ -172,7 +164,7 @@ func TestScheduleCounts(t *testing.T) {
 						s.AddComment(ctx, commentOf(r.ID, "c1")))
 					for _, do := range operations {
 						r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-							s, err := storeOf(r, client)
+							s, err := New(r.Table(client), nil)
 							if err != nil {
 								return err
 							}
@@ -228,7 +220,7 @@ func TestScheduleOwners(t *testing.T) {
 					return slices.ContainsFunc([]error{ErrLastOwner, ErrNotOwner, ErrNotMember, table.ErrNotFound}, func(known error) bool { return errors.Is(err, known) })
 				},
 				Setup: func(ctx context.Context, r *tabletest.Run) error {
-					s, err := storeOf(r, r.Client)
+					s, err := New(r.Table(r.Client), nil)
 					if err != nil {
 						return err
 					}
@@ -239,7 +231,7 @@ func TestScheduleOwners(t *testing.T) {
 						s.Join(ctx, Membership{GroupID: group, UserID: owners[1], Role: Owner}))
 					for i, do := range operations {
 						r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-							s, err := storeOf(r, client)
+							s, err := New(r.Table(client), nil)
 							if err != nil {
 								return err
 							}

@@ -168,10 +168,6 @@ func setUpCatalogue(ctx context.Context, r *tabletest.Run, afresh bool) error {
 
 // opened returns the tenant of a run.
 func opened(client *dynamodb.Client, r *tabletest.Run) (Tenant, error) {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return Tenant{}, err
-	}
-	s, err := New(tbl, nil)
+	s, err := New(r.Table(client), nil)
 	return s.as(Caller{Tenant: r.ID, User: "ana"}), err
 }

@@ -265,18 +265,11 @@ func TestDuplicatesUnderEverySchedule(t *testing.T) {
 	tabletest.Explore(t, tabletest.Case{
 		Schema: Schema, Faults: 1, Limit: 100,
 		Setup: func(ctx context.Context, r *tabletest.Run) error {
-			tbl, err := table.New(r.Client, r.Schema, nil)
-			if err != nil {
-				return err
-			}
+			tbl := r.Table(r.Client)
 			var made [2]Payment
 			for i := range made {
 				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-					tbl, err := table.New(client, r.Schema, nil)
-					if err != nil {
-						return err
-					}
-					p, err := New(tbl)
+					p, err := New(r.Table(client))
 					if err != nil {
 						return err
 					}

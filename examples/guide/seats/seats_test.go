@@ -77,10 +77,10 @@ func lastSeat(sell func(s *Shows, ctx context.Context, id, guest string) error) 
 			guests := []string{"ana", "ben"}
 			for _, guest := range guests {
 				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-					return sell(open(client, r), ctx, r.ID, guest)
+					return sell(open(r.Table(client)), ctx, r.ID, guest)
 				})
 			}
-			shows := open(r.Client, r)
+			shows := open(r.Table(r.Client))
 			r.Check(func(ctx context.Context, errs []error) error {
 				show, err := shows.Get(ctx, r.ID)
 				if err != nil {
@@ -93,11 +93,7 @@ func lastSeat(sell func(s *Shows, ctx context.Context, id, guest string) error) 
 	}
 }
 
-func open(client *dynamodb.Client, r *tabletest.Run) *Shows {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		panic(err) // the schema is valid
-	}
+func open(tbl *table.Table) *Shows {
 	shows, err := New(tbl)
 	if err != nil {
 		panic(err) // the entity is valid

@@ -226,7 +226,7 @@ func TestScheduleVectors(t *testing.T) {
 			key := similar.Key(r.ID, "lamp")
 			for _, name := range []string{"Floor lamp", "Lantern"} {
 				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-					c, err := explored(r, client)
+					c, err := similar.New(r.Table(client), new(model).embed)
 					if err != nil {
 						return err
 					}
@@ -236,7 +236,7 @@ func TestScheduleVectors(t *testing.T) {
 					return c.Embed(ctx, key)
 				})
 			}
-			c, err := explored(r, r.Client)
+			c, err := similar.New(r.Table(r.Client), new(model).embed)
 			if err != nil {
 				return err
 			}
@@ -255,14 +255,6 @@ func TestScheduleVectors(t *testing.T) {
 			return c.Products.Create(ctx, new(product(r.ID, "lamp", "Desk lamp")))
 		},
 	})
-}
-
-func explored(r *tabletest.Run, client *dynamodb.Client) (*similar.Catalogue, error) {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return nil, err
-	}
-	return similar.New(tbl, new(model).embed)
 }
 
 func wait(context.Context) error { return nil }

@@ -13,15 +13,6 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// shopOf returns the shop of a run, as the client sees it.
-func shopOf(r *tabletest.Run, client *dynamodb.Client) (*Shop, error) {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return nil, err
-	}
-	return New(tbl, 1)
-}
-
 // Two users order the last piece: one of them gets it, and an order that is refused
 // has changed nothing.
 func TestScheduleLastPiece(t *testing.T) {
@@ -33,7 +24,7 @@ func TestScheduleLastPiece(t *testing.T) {
 }
 
 func setUpLastPiece(ctx context.Context, r *tabletest.Run) error {
-	s, err := shopOf(r, r.Client)
+	s, err := New(r.Table(r.Client), 1)
 	if err != nil {
 		return err
 	}
@@ -43,7 +34,7 @@ func setUpLastPiece(ctx context.Context, r *tabletest.Run) error {
 	for _, user := range users {
 		err = errors.Join(err, s.AddToCart(ctx, user, lamp, 1, noon))
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			s, err := shopOf(r, client)
+			s, err := New(r.Table(client), 1)
 			if err != nil {
 				return err
 			}
@@ -111,7 +102,7 @@ func TestScheduleUniqueEmail(t *testing.T) {
 }
 
 func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
-	s, err := shopOf(r, r.Client)
+	s, err := New(r.Table(r.Client), 1)
 	if err != nil {
 		return err
 	}
@@ -122,7 +113,7 @@ func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
 	}
 	ana := User{ID: "ana-" + r.ID, Email: mail("shared"), Name: "Ana"}
 	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-		s, err := shopOf(r, client)
+		s, err := New(r.Table(client), 1)
 		if err != nil {
 			return err
 		}
@@ -130,7 +121,7 @@ func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
 		return err
 	})
 	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-		s, err := shopOf(r, client)
+		s, err := New(r.Table(client), 1)
 		if err != nil {
 			return err
 		}

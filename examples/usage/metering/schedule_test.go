@@ -19,7 +19,10 @@ import (
 // A message is delivered twice at the same time: it counts once.
 func TestScheduleMessage(t *testing.T) {
 	t.Parallel()
-	tabletest.Explore(t, tabletest.Case{Schema: metering.Schema("Usage"), Limit: *check.Limit, Setup: setUpMessage})
+	tabletest.Explore(t, tabletest.Case{
+		Schema: metering.Schema("Usage"), Limit: *check.Limit, Setup: setUpMessage,
+		Options: &table.Options{Now: func() time.Time { return ten.Add(time.Hour) }},
+	})
 }
 
 func setUpMessage(_ context.Context, r *tabletest.Run) error {
@@ -29,14 +32,9 @@ func setUpMessage(_ context.Context, r *tabletest.Run) error {
 	if err != nil {
 		return err
 	}
-	options := table.Options{Now: func() time.Time { return ten.Add(time.Hour) }}
 	for range 2 {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			tbl, err := table.New(client, r.Schema, &options)
-			if err != nil {
-				return err
-			}
-			c, err := metering.NewConsumer(tbl, nil)
+			c, err := metering.NewConsumer(r.Table(client), nil)
 			if err != nil {
 				return err
 			}
@@ -44,10 +42,7 @@ func setUpMessage(_ context.Context, r *tabletest.Run) error {
 		})
 	}
 	r.Check(func(ctx context.Context, errs []error) error {
-		tbl, err := table.New(r.Client, r.Schema, &options)
-		if err != nil {
-			return err
-		}
+		tbl := r.Table(r.Client)
 		for _, meter := range []metering.Meter{
 			{WorkspaceID: r.ID, MetricID: m.MetricID}, {WorkspaceID: r.ID, UserID: m.UserID, MetricID: m.MetricID}, {UserID: m.UserID, MetricID: m.MetricID},
 		} {
