@@ -25,7 +25,8 @@ func Example() {
 	engine, err := tabletest.Start(ctx, nil)
 	check(err)
 	defer engine.Close()
-	client := engine.Client()
+	var recorder streamtest.Recorder
+	client := engine.Client(recorder.Install)
 	spec := schema.Table{Name: "Sessions-" + rand.Text()}
 	check(spec.Ensure(ctx, client))
 	tbl, err := table.New(client, spec, nil)
@@ -40,7 +41,7 @@ func Example() {
 	check(err)
 
 	s := Session{ID: "s-1"}
-	event, err := streamtest.Transact(ctx, client, tbl, sessions.CreateOps(&s)...)
+	event, err := recorder.Event(tbl, func() error { return sessions.Create(ctx, &s) })
 	check(err)
 	_, err = router.Handle(ctx, event)
 	check(err)

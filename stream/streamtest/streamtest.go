@@ -1,12 +1,16 @@
 // Package streamtest makes the events of a table's stream for tests of handlers.
 //
-// [Transact] and [Expire] run on a table, for which package tabletest has an engine, and
-// return what Lambda would send to a function:
+// A [Recorder] is between a client and its engine, for which there is package tabletest. It
+// returns what Lambda would send to a function after the writes of a program:
 //
-//	event, err := streamtest.Transact(ctx, client, tbl, users.CreateOps(&ana)...)
+//	var recorder streamtest.Recorder
+//	tbl := tabletest.NewWith(t, tabletest.Client(t, recorder.Install), orders.Schema, nil)
+//	store := orders.New(tbl)
+//	event, err := recorder.Event(tbl, func() error { return store.Place(ctx, order) })
 //	response, err := router.Handle(ctx, event)
 //
-// The table needs no stream for it. [Client] is for tests of a [stream.Reader], which
+// [Transact] is the short form for ops, and [Expire] is for what DynamoDB deletes itself. The
+// table needs no stream for any of them. [Client] is for tests of a [stream.Reader], which
 // read the stream of the engine itself.
 package streamtest
 
@@ -79,60 +83,88 @@ func Client(c *dynamodb.Client, optFns ...func(*dynamodbstreams.Options)) *dynam
 }
 
 // event runs a write of items and returns its event. by is who made it, nil for a
-// program. AWS: "Process Amazon DynamoDB records with Lambda", AWS Lambda Developer Guide.
+// program.
 func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.Key, by map[string]string, write func() error) (json.RawMessage, error) {
-	spec := t.Schema()
-	now := t.Now()
-	t, err := table.NewWithClient(client, spec, nil)
+	reads, err := table.NewWithClient(client, t.Schema(), nil)
 	if err != nil {
 		return nil, err
 	}
-	t = t.IncludingExpired()
-	before, err := table.TransactGet[table.Item](ctx, t, ks)
-	if err != nil {
+	c := changes{table: reads.IncludingExpired(), now: t.Now, by: by}
+	if err := c.record(ctx, ks, write); err != nil {
 		return nil, err
+	}
+	return c.event()
+}
+
+// changes are those of the items of a table.
+type changes struct {
+	table   *table.Table
+	now     func() time.Time
+	by      map[string]string
+	records []map[string]any
+}
+
+// record runs a write of items, which are under keys, and adds a record for each that it has
+// changed. The error is that of a read, or of the write. AWS: "Process Amazon DynamoDB records
+// with Lambda", AWS Lambda Developer Guide.
+func (c *changes) record(ctx context.Context, ks []keys.Key, write func() error) error {
+	before, err := table.TransactGet[table.Item](ctx, c.table, ks)
+	if err != nil {
+		return err
 	}
 	if err := write(); err != nil {
-		return nil, err
+		return err
 	}
-	after, err := table.TransactGet[table.Item](ctx, t, ks)
+	after, err := table.TransactGet[table.Item](ctx, c.table, ks)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	records := []map[string]any{}
-	for i, key := range ks {
+	for _, key := range ks {
 		old, new := before[key], after[key]
 		if maps.EqualFunc(old, new, item.Equal) {
 			continue
 		}
-		attributes, err := t.IndexKey("", key)
+		attributes, err := c.table.IndexKey("", key)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		change := map[string]any{
-			"ApproximateCreationDateTime": now.Unix(), "Keys": item.JSON(attributes), "StreamViewType": types.StreamViewTypeNewAndOldImages,
-			"SequenceNumber": strconv.FormatInt(time.Now().UnixNano()+int64(i), 10), "SizeBytes": old.Size() + new.Size(),
-		}
-		name := "MODIFY"
-		if old == nil {
-			name = "INSERT"
-		} else {
-			change["OldImage"] = item.JSON(old)
-		}
-		if new == nil {
-			name = "REMOVE"
-		} else {
-			change["NewImage"] = item.JSON(new)
-		}
-		record := map[string]any{
-			"eventID": rand.Text(), "eventVersion": "1.1", "eventName": name, "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
-			"eventSourceARN": fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", spec.Name),
-			"dynamodb":       change,
-		}
-		if by != nil {
-			record["userIdentity"] = by
-		}
-		records = append(records, record)
+		c.add(attributes, old, new)
 	}
-	return json.Marshal(map[string]any{"Records": records})
+	return nil
+}
+
+// add adds the record of an item; nil is one that is not there.
+func (c *changes) add(key, old, new table.Item) {
+	change := map[string]any{
+		"ApproximateCreationDateTime": c.now().Unix(), "Keys": item.JSON(key), "StreamViewType": types.StreamViewTypeNewAndOldImages,
+		"SequenceNumber": strconv.FormatInt(time.Now().UnixNano()+int64(len(c.records)), 10), "SizeBytes": old.Size() + new.Size(),
+	}
+	name := "MODIFY"
+	if old == nil {
+		name = "INSERT"
+	} else {
+		change["OldImage"] = item.JSON(old)
+	}
+	if new == nil {
+		name = "REMOVE"
+	} else {
+		change["NewImage"] = item.JSON(new)
+	}
+	record := map[string]any{
+		"eventID": rand.Text(), "eventVersion": "1.1", "eventName": name, "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
+		"eventSourceARN": fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", c.table.Schema().Name),
+		"dynamodb":       change,
+	}
+	if c.by != nil {
+		record["userIdentity"] = c.by
+	}
+	c.records = append(c.records, record)
+}
+
+// event returns what Lambda sends.
+func (c *changes) event() (json.RawMessage, error) {
+	if c.records == nil {
+		c.records = []map[string]any{}
+	}
+	return json.Marshal(map[string]any{"Records": c.records})
 }
