@@ -198,7 +198,7 @@ bench: ## Measure repo next to the SDK and its peers, and write the table in doc
 	for i in 1 2 3 4 5 6 7 8; do \
 		measure engine 0.3s; for j in 1 2 3 4 5; do measure stub 0.05s; done; \
 	done && go run ./suites/benchmarks report -into docs/performance.md <"$$dir/results" && \
-	"$$dir/bench" -test.run '^$$' -test.bench 'Idempotent|Vector|Refused|PutItem' && \
+	"$$dir/bench" -test.run '^$$' -test.bench 'Idempotent|Vector|Refused|PutItem|Condition' && \
 	go test -run '^$$' -bench . ./paginate
 
 .PHONY: coldstart

@@ -45,7 +45,8 @@
 // StreamReader has a Reader read 1,000 changes from the engine. Neither is in the table.
 //
 // Refused has DynamoDB refuse the creation of an item that exists, so that the SDK's client
-// is handed what a replay has received, next to the client alone.
+// is handed what a replay has received, next to the client alone. Condition makes a write's
+// condition by the SDK's builder and as text.
 //
 // Run them with make bench, which writes the table in docs/performance.md. It
 // runs all of them several times over. With -count, every repetition of one
