@@ -124,8 +124,8 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 	for _, m := range byType {
 		if m.entity.Type != "" {
 			view := m.view
-			//mutants:guard Collect reads whole entities | TestEntitiesAreNotReadInPart | view.Whole, view.Check = reflect.TypeFor[table.Item](), nil => view.Check = nil
-			view.Whole, view.Check = reflect.TypeFor[table.Item](), nil // which memberOf makes a T of
+			//mutants:guard Collect reads whole entities | TestEntitiesAreNotReadInPart | view.Whole, view.Check, view.Equal = reflect.TypeFor[table.Item](), nil, nil => view.Check, view.Equal = nil, nil
+			view.Whole, view.Check, view.Equal = reflect.TypeFor[table.Item](), nil, nil // which memberOf makes a T of
 			views = append(views, view)
 		}
 	}
@@ -151,12 +151,16 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 // takes none.
 func memberOf(byType map[string]*member, name string, attributes table.Item) (m *member, v any, err error) {
 	m, known := byType[name]
-	if !known {
+	wrong := fmt.Errorf("%w: no member for %q", table.ErrWrongType, name)
+	if known {
+		wrong = m.checkConstants(attributes)
+	}
+	if wrong != nil {
 		m, known = byType[""]
 	}
 	switch {
 	case !known:
-		return nil, nil, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name)
+		return nil, nil, wrong
 	case m.entity.Type == "":
 		return m, nil, nil
 	}

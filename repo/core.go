@@ -86,8 +86,8 @@ func (c *core) init(t *table.Table, entity description) error {
 	if c.known && c.isPlain() {
 		c.keyed = entity.keyed(c.attributes)
 	}
+	c.counter = entity.counterOf()
 	if entity.Version != "" {
-		c.counter, _ = probeVersion(entity.typ, entity.Version)
 		c.field, _ = item.Field(entity.typ, entity.Version)
 	}
 	c.setIndexes(spec)
@@ -108,6 +108,9 @@ func (c *core) init(t *table.Table, entity description) error {
 	}
 	for _, name := range entity.Counted {
 		c.reserved[name] = true
+	}
+	for name := range entity.shared.Constants {
+		c.reserved[name], c.own[name] = true, false
 	}
 	for _, name := range c.attributes {
 		c.own[name] = false
@@ -151,6 +154,7 @@ func (c *core) setViews(t *table.Table) {
 		Type: c.entity.Type, Shape: c.shapes.current, Attributes: slices.Sorted(maps.Keys(c.shapes.touched)),
 		Change: func(item map[string]types.AttributeValue, shape int) error { return c.shapes.upgrade(item, shape) },
 	}
+	c.view.Equal = c.entity.shared.Constants
 	if c.shapes.derives() {
 		c.view.Version, c.view.At = c.entity.Version, c.shapes.at
 	}

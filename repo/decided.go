@@ -276,7 +276,7 @@ func (c *core) written(i int, key keys.Key, v any) (table.Item, error) {
 	if err := cmp.Or(c.indexKeys(stored, i, key, v), c.setKey(stored, key)); err != nil {
 		return nil, err
 	}
-	if !c.known && c.counter != unversioned {
+	if !c.known && c.counter.stamped() {
 		stored[c.entity.Version] = c.next(c.stampIn(v)).value()
 	}
 	maps.DeleteFunc(stored, func(name string, _ types.AttributeValue) bool { return !slices.Contains(c.shown, name) })
@@ -334,7 +334,7 @@ func (c *core) setShown() {
 			c.shown = append(c.shown, name)
 		}
 	}
-	if !c.known && c.counter != unversioned {
+	if !c.known && c.counter.stamped() {
 		c.shown = append(c.shown, c.entity.Version)
 	}
 	c.readsShown = c.known && slices.ContainsFunc(c.shown, c.entity.reads)

@@ -65,6 +65,9 @@ type Entity[T any] struct {
 	OldestShape int
 	// FormerCopies return the keys of copies in earlier releases. A refresh deletes these.
 	FormerCopies []func(T) keys.Key
+
+	// Shared is for an entity that other programs write by rules of their own.
+	Shared *Shared[T]
 }
 
 // Copy is one more item in which an entity is stored.
@@ -103,6 +106,8 @@ func refused(entity, table string, problems ...string) error {
 type description struct {
 	Entity[any]
 	typ reflect.Type // T
+	// shared is Entity.Shared.
+	shared shared
 	// update is [table.DoReturning] of a pointer to a T.
 	update func(context.Context, *table.Table, table.Op) (any, error)
 }
@@ -112,7 +117,7 @@ type keyFunc = func(any) keys.Key
 
 // describe returns the description of an entity.
 func describe[T any](e Entity[T]) description {
-	d := description{typ: reflect.TypeFor[T](), update: update[T]}
+	d := description{typ: reflect.TypeFor[T](), shared: sharedOf(e.Shared), update: update[T]}
 	d.Entity = Entity[any]{
 		Type: e.Type, Key: ofPointer(e.Key), Indexes: indexesOf(e.Indexes),
 		Version: e.Version, Upgrades: e.Upgrades, OldestShape: e.OldestShape,
@@ -200,6 +205,7 @@ func (e *description) validate(spec schema.Table) error {
 	e.vectorProblems(p, spec, names, known)
 	e.claimProblems(p, spec)
 	e.counterProblems(p, spec, names, known)
+	e.sharedProblems(p, spec, names, known)
 	if slices.ContainsFunc(e.FormerCopies, func(key keyFunc) bool { return key == nil }) {
 		p.add("FormerCopies: one is nil")
 	}

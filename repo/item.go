@@ -162,10 +162,13 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 		return item.Made{Err: err}
 	}
 	attributes[c.schema.TypeAttribute] = c.typeValue
+	for name, value := range c.entity.shared.Constants {
+		attributes[name] = &types.AttributeValueMemberS{Value: value}
+	}
 	if c.shapes.of(attributes) < c.shapes.current {
 		c.shapes.setShape(attributes)
 	}
-	if c.counter != unversioned {
+	if c.counter.stamped() {
 		c.setStamp(attributes, s, c.shapes.of(attributes))
 	}
 	return item.Made{Item: attributes}

@@ -113,7 +113,7 @@ func (c *core) checkType(attributes table.Item) error {
 	if name := item.Text(attributes[c.schema.TypeAttribute]); name != c.entity.Type {
 		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, c.entity.Type, name)
 	}
-	return nil
+	return c.checkConstants(attributes)
 }
 
 // loadMain reads the item under a key as a main item.
@@ -133,6 +133,12 @@ func (c *core) loadMain(ctx context.Context, key keys.Key) (*stored, error) {
 // complete adds to the value of a main item what else is known of it.
 func (c *core) complete(s *stored, loose bool) error {
 	s.shape = c.shapes.current
+	if c.entity.shared.is && s.item == nil {
+		s.item = s.raw.Attributes(nil)
+		if err := c.checkConstants(s.item); err != nil {
+			return err
+		}
+	}
 	if loose || len(c.indexAttributes) > 0 || len(c.shapes.touched) > 0 || len(c.entity.Counters) > 0 {
 		s.extra = s.raw.Attributes(c.isExtra)
 	}

@@ -38,6 +38,9 @@ func (c *core) createOver(v, made any, former over) []table.Op {
 	for _, key := range c.claimsOf(made) {
 		ops = append(ops, c.op(c.newClaim(key, c.entity.Key(made), expiry)))
 	}
+	for _, key := range c.uniqueOf(made) {
+		ops = append(ops, c.op(c.newUnique(key)))
+	}
 	for _, s := range tallies {
 		ops = append(ops, c.op(s))
 	}
@@ -73,6 +76,8 @@ func (c *core) putOps(v any) []table.Op {
 	switch {
 	case isNil(v):
 		return c.refused(errNilValue)
+	case c.entity.shared.is:
+		return c.refused(c.errShared("PutOps"))
 	//mutants:guard PutOps replace nothing that a version guards | TestOpsMoveNothing
 	case c.counter != unversioned:
 		return c.refused(errors.New("PutOps replace items without a condition, and the entity has a Version; use CreateOps for a new entity, and UpdateOps for a stored one"))
@@ -100,6 +105,8 @@ func (c *core) updateOps(old, v any) []table.Op {
 		return c.putOps(v)
 	case isNil(v):
 		return c.refused(errNilValue)
+	case c.entity.shared.is:
+		return c.refused(c.errShared("UpdateOps"))
 	case c.stampIn(old) == stamp{}:
 		return c.createOps(v, v)
 	}
@@ -127,6 +134,9 @@ func (c *core) updateOps(old, v any) []table.Op {
 func (r *Repo[T]) DeleteOps(v T) []table.Op { return r.core.deleteOps(&v) }
 
 func (c *core) deleteOps(v any) []table.Op {
+	if c.entity.shared.is {
+		return c.refused(c.errShared("DeleteOps"))
+	}
 	if c.counter == unversioned {
 		return c.each(v, func(int, keys.Key) step { return step{verb: erase} })
 	}

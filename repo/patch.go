@@ -293,6 +293,8 @@ func (c *core) isPlain() bool {
 // checkPatch reports a patch that the entity does not allow.
 func (c *core) checkPatch(p Patch) error {
 	switch {
+	case c.entity.shared.is:
+		return c.errShared("a write without a read")
 	case !c.isPlain():
 		return fmt.Errorf("%w: %q has Indexes, Copies, Claims or Counters, which DynamoDB cannot compute: use Update", errInvalidEntity, c.entity.Type)
 	case !c.known:

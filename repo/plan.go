@@ -145,6 +145,7 @@ func (p *planner) save() error {
 	if err := p.saveClaims(); err != nil {
 		return err
 	}
+	p.saveUnique()
 	p.steps = append(p.steps, p.tallies...)
 	if !p.differs {
 		p.steps = nil
@@ -178,9 +179,14 @@ func (p *planner) compare() (d diff, err error) {
 	}
 	upgrades := p.withoutEmptyIndexFields(p.shapes.pending(stored, p.was.shape))
 	p.differs = p.unread != nil || !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
-		p.exact && (!upgrades.empty() || p.counter != unversioned && p.was.stamp == stamp{})
+		p.exact && (!upgrades.empty() || p.counter.stamped() && p.was.stamp == stamp{})
 	p.fields = p.fields.over(upgrades)
-	return d.over(upgrades), nil
+	if d = d.over(upgrades); p.entity.shared.is {
+		fields := len(d.set)
+		d = p.withConstants(d)
+		p.differs = p.differs || p.exact && len(d.set) > fields
+	}
+	return d, nil
 }
 
 func (p *planner) saveMain(d diff) error {
@@ -211,7 +217,7 @@ func (p *planner) errMoves(name string) error {
 // must be what is stored; it is nil for an item that was not read.
 func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 	s.verb, s.diff = patch, d
-	if p.counter != unversioned {
+	if p.counter.stamped() {
 		p.setStamp(d.set, p.becomes, p.was.shape) // the same one for all items, which may share d
 	}
 	switch {
@@ -256,6 +262,7 @@ func (p *planner) remove() error {
 	for _, key := range p.was.claims {
 		p.removeClaim(key)
 	}
+	p.saveUnique()
 	p.removeCounts()
 	return p.checkExchange()
 }
@@ -335,7 +342,11 @@ func (p *planner) checkExchange() error {
 
 // stays is the step that makes a plan depend on a main item.
 func (c *core) stays(s *snapshot) step {
-	return step{verb: check, key: s.at, name: c.items[0].Name, held: s.main.stamp, main: true}
+	as := step{verb: check, key: s.at, name: c.items[0].Name, held: s.main.stamp, main: true}
+	if c.entity.shared.is {
+		as.as = s.main.item
+	}
+	return as
 }
 
 // withIndexes adds to the changes of the ith item of v those of its index keys. An item

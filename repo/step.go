@@ -47,6 +47,8 @@ type step struct {
 	unread bool
 	// main means that the entity is no longer as it was read if the step fails.
 	main bool
+	// unique means that the item keeps a value unique for other programs: see [Shared].
+	unique bool
 	// owner is the main item that owns a claim, and guards it.
 	owner keys.Key
 	// same are attributes that are as they were read, although the stamp does not tell: numbers
@@ -96,6 +98,9 @@ func (c *core) op(s step) (op table.Op) {
 	case replace:
 		op = table.Put(s.key, s.made)
 	case remove:
+		if s.unique {
+			return c.removesUnique(s)
+		}
 		op = table.Delete(s.key)
 	case check:
 		op = table.Check(s.key, expression.ConditionBuilder{})
@@ -134,6 +139,10 @@ func (c *core) op(s step) (op table.Op) {
 // guarding returns the attributes that guard a step whose item has no stamp: all that it had
 // when it was read, and those that T has.
 func (c *core) guarding(s step) []string {
+	//mutants:guard a write of a shared entity expects all that it was made of | TestSharedLosesNothing | c.entity.shared.is => false
+	if c.entity.shared.is && s.as != nil {
+		return slices.Sorted(maps.Keys(c.expected(s.as)))
+	}
 	if s.as == nil || s.held != (stamp{}) {
 		return nil
 	}

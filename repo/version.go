@@ -32,7 +32,30 @@ const (
 	// is drawn at random.
 	versioned
 	revised
+	// Entities that other programs write, too, are compared with what was read, and may have
+	// a time that each write sets: in milliseconds, or as text.
+	compared
+	clocked
+	clockedText
 )
+
+// counterOf returns what the version attribute of an entity is.
+func (e *description) counterOf() counter {
+	kind := unversioned
+	if e.Version != "" {
+		kind, _ = probeVersion(e.typ, e.Version)
+	}
+	if !e.shared.is {
+		return kind
+	}
+	return map[counter]counter{unversioned: compared, versioned: clocked, revised: clockedText}[kind]
+}
+
+// isText reports whether the version is a text.
+func (k counter) isText() bool { return k == revised || k == clockedText }
+
+// stamped reports whether there is a version attribute.
+func (k counter) stamped() bool { return k != unversioned && k != compared }
 
 // next returns the stamp of the write that comes after s.
 func (c *core) next(s stamp) stamp {
@@ -42,6 +65,8 @@ func (c *core) next(s stamp) stamp {
 		return stamp{revision: rand.Text()}
 	case versioned:
 		return stamp{version: s.version + 1}
+	case clocked, clockedText:
+		return c.nextTime(s)
 	}
 	return stamp{}
 }
@@ -49,7 +74,7 @@ func (c *core) next(s stamp) stamp {
 // identifies reports whether no other entity has the stamp: versions count from 1.
 func (c *core) identifies(s stamp) bool {
 	//mutants:guard a version that two entities can have does not say whose a copy is | TestVersionsThatTwoEntitiesHave | s.revision != "" => true
-	return s.revision != ""
+	return s.revision != "" && c.counter == revised
 }
 
 // maxVersion is the greatest version that a write can follow: the next one is the greatest int64.
@@ -75,9 +100,9 @@ func (s stamp) value() types.AttributeValue {
 // stampOf reads the stamp of a stored item.
 func (c *core) stampOf(attributes table.Item) (s stamp) {
 	switch p := item.ValueOf(attributes[c.entity.Version]); {
-	case p.Kind == item.S && c.counter == revised:
+	case p.Kind == item.S && c.counter.isText():
 		s.revision = p.Text
-	case p.Kind == item.N && c.counter == versioned:
+	case p.Kind == item.N && !c.counter.isText():
 		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil {
 			s.version = n
 		}
@@ -100,9 +125,9 @@ func (c *core) setStamp(item table.Item, s stamp, shape int) {
 func (c *core) checkStamp(attributes table.Item) error {
 	value, stored := attributes[c.entity.Version]
 	switch p := item.ValueOf(value); {
-	case !stored, p.Kind == item.NULL, p.Kind == item.S && c.counter == revised:
+	case !stored, p.Kind == item.NULL, p.Kind == item.S && c.counter.isText():
 		return nil
-	case p.Kind == item.N && c.counter == versioned:
+	case p.Kind == item.N && !c.counter.isText():
 		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil && (stamp{version: n}).hasNext() {
 			return nil
 		}
@@ -116,7 +141,7 @@ func (c *core) checkStamp(attributes table.Item) error {
 // which the field does not hold, is as in checkStamp.
 func (c *core) misfit(err error) error {
 	misfit, ok := errors.AsType[*item.Error](err)
-	if !ok || c.counter == unversioned || misfit.Path != c.entity.Version {
+	if !ok || !c.counter.stamped() || misfit.Path != c.entity.Version {
 		return err
 	}
 	return fmt.Errorf("%w: %q: %w", errInvalidEntity, c.entity.Type, misfit)
@@ -125,7 +150,7 @@ func (c *core) misfit(err error) error {
 // stampIn returns the stamp that v was read with. A value that cannot be encoded has
 // none; its ops fail when they are run.
 func (c *core) stampIn(v any) stamp {
-	if c.counter == unversioned {
+	if !c.counter.stamped() {
 		return stamp{}
 	}
 	if c.field == nil {
@@ -148,11 +173,11 @@ func (c *core) stampIn(v any) stamp {
 // withStamp makes what to points to the value of v with a stamp. v stays as it is, unless
 // to is v.
 func (c *core) withStamp(to, v any, s stamp) error {
-	if c.field == nil && c.counter != unversioned {
+	if c.field == nil && c.counter.stamped() {
 		return setAttribute(to, v, c.entity.Version, s.value())
 	}
 	assign(to, v)
-	if c.counter == unversioned {
+	if !c.counter.stamped() {
 		return nil
 	}
 	switch f := reflect.ValueOf(to).Elem().FieldByIndex(c.field); {
@@ -170,7 +195,7 @@ func (c *core) withStamp(to, v any, s stamp) error {
 // [core.withStamp] has made of v.
 func (c *core) adopt(v, made any) {
 	switch {
-	case c.counter == unversioned:
+	case !c.counter.stamped():
 		return
 	case c.field == nil && c.entity.typ.Kind() != reflect.Map:
 		// Its methods have made it of attributes, and v may hold more than these.

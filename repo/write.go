@@ -230,7 +230,7 @@ func (c *core) putOutcome(err error, puts []put, doubted doubts) outcome {
 	case errors.Is(err, table.ErrOutcomeUnknown), !several && len(puts) > 1:
 		return final
 	case !several && p.plan != nil:
-		return c.outcome(err, p.of, p.plan)
+		return c.again(c.outcome(err, p.of, p.plan))
 	case !several && c.doubt(failedOps(err), c.entity.Key(p.v), doubted):
 		return doubtful
 	case !several:
@@ -249,7 +249,7 @@ func (c *core) putOutcome(err error, puts []put, doubted doubts) outcome {
 		case len(own) == 0:
 		case p.plan == nil && c.doubt(own, c.entity.Key(p.v), doubted):
 			worst = doubtful
-		case p.plan == nil || c.judge(own, from, p.of, p.plan) != doubtful:
+		case p.plan == nil || c.again(c.judge(own, from, p.of, p.plan)) != doubtful:
 			return final
 		default:
 			worst = doubtful
@@ -257,6 +257,16 @@ func (c *core) putOutcome(err error, puts []put, doubted doubts) outcome {
 		from = to
 	}
 	return worst
+}
+
+// again is an outcome for a Save: the value is stale if the entity is no longer as it was read. A
+// shared entity is read again, since only its time can tell.
+func (c *core) again(o outcome) outcome {
+	//mutants:guard a Save of a shared entity reads again what has changed | TestSharedLosesNothing | c.entity.shared.is => false
+	if c.entity.shared.is && o == overtaken {
+		return doubtful
+	}
+	return o
 }
 
 func isNil(v any) bool { return reflect.ValueOf(v).IsNil() }

@@ -95,6 +95,9 @@ func (s *items) of(t *Table) *items {
 			s.watch(v.At)
 			s.watch(v.Version)
 		}
+		for name := range v.Equal {
+			s.watch(name)
+		}
 		if v.Check != nil {
 			s.watch(t.schema.PK)
 			s.watch(t.schema.SK)
@@ -269,6 +272,9 @@ func (s *items) check(value reflect.Value, refusal error) (live bool, err error)
 		return false, nil
 	}
 	if view := s.view(); view != nil {
+		if err := s.differs(view); err != nil {
+			return !s.searched, err
+		}
 		refusal = s.applyView(value, refusal, view)
 	}
 	return true, refusal
@@ -295,6 +301,16 @@ func (s *items) wrongType() error {
 		err = fmt.Errorf("%w; give the query a Range of the sort keys of %q, or read all types with repo.Collect", err, s.t.ofType)
 	}
 	return err
+}
+
+// differs reports an item that has not what all items of the view have.
+func (s *items) differs(view *item.View) error {
+	for name, want := range view.Equal {
+		if w := s.watchedAs(name); w.Kind != 0 && (w.Kind != item.S || string(w.Text) != want) {
+			return fmt.Errorf("%w: %q wants %q in attribute %q", ErrWrongType, view.Type, want, name)
+		}
+	}
+	return nil
 }
 
 // isAsked reports whether the item that was read last has the values that were asked for.

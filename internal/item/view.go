@@ -19,6 +19,9 @@ type View struct {
 	// with it the number of its shape, or the next reader that is given the item would
 	// change it again. It is called by several goroutines at once.
 	Change func(item map[string]types.AttributeValue, shape int) error
+	// Equal are attributes that each item has, with their texts. An item with another value is
+	// of another type; one that lacks them, as an index may, is not.
+	Equal map[string]string
 	// Version and At name two attributes, or nothing. An item of this shape in which they
 	// differ is given to Change, too: a program of an older shape has written it.
 	Version, At string
