@@ -139,7 +139,7 @@ func (c *core) op(s step) (op table.Op) {
 // guarding returns the attributes that guard a step whose item has no stamp: all that it had
 // when it was read, and those that T has.
 func (c *core) guarding(s step) []string {
-	//mutants:guard a write of a shared entity expects all that it was made of | TestSharedLosesNothing | c.entity.shared.is => false
+	//mutants:guard a write of a shared entity expects all that it was made of | TestSharedVersion | c.entity.shared.is => false
 	if c.entity.shared.is && s.as != nil {
 		return slices.Sorted(maps.Keys(c.expected(s.as)))
 	}
