@@ -25,12 +25,11 @@ import (
 // written.
 //
 // [Entity].Version names the attribute in which they all keep the time of the last write: the
-// updated of OneTable, the _md of DynamoDB-Toolbox, the updatedAt of dynamoose. An integer field is
-// a time in milliseconds, a string one as JavaScript writes it: 2026-01-02T03:04:05.000Z, UTC. A
-// write sets the time, at least a millisecond after the stored one, unless that is more than a
-// day ahead. Save of a value with another time than the stored one is [table.ErrStale]. It is
+// updated of OneTable, the _md of Toolbox. An integer field is a time in milliseconds, a string
+// one as JavaScript writes it: 2026-01-02T03:04:05.000Z, UTC. A write sets the time, at least a
+// millisecond after the stored one, unless that is 24 hours ahead. Save of a value with another time than the stored one is [table.ErrStale]. It is
 // no ETag: two writers can give the same time. Without a Version, Save replaces what T has,
-// whatever was stored when the value was read. Seen: suites/peers.
+// whatever was stored when the value was read.
 //
 // After a lost response, an Update, a Save of a stored entity and a Delete are
 // [table.ErrOutcomeUnknown]: no revision tells whose write is stored.
