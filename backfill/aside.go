@@ -8,7 +8,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -56,6 +55,6 @@ var errNoTable = fmt.Errorf("%w backfill: the table is nil", table.ErrInvalid)
 func (w *walk) setAside(ctx context.Context, attributes table.Item, reason error) error {
 	key := w.Source.KeyOf("", attributes)
 	digest := sha256.Sum256([]byte(string(key.PK) + "\x00" + string(key.SK)))
-	a := lease.Aside{Type: item.Text(attributes[w.Source.Schema().TypeAttribute]), Reason: reason.Error()}
+	a := lease.Aside{Type: w.Source.Schema().TypeOf(attributes), Reason: reason.Error()}
 	return lease.SetAside(ctx, w.Table, itemType, prefix.PK(w.Name), key, a, keys.Str(hex.EncodeToString(digest[:])))
 }

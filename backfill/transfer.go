@@ -213,7 +213,7 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 		counts.Dropped = 1
 		return c, counts, nil
 	}
-	name := item.Text(l.item[spec.TypeAttribute])
+	name := spec.TypeOf(l.item)
 	entity, known := entities[name]
 	counted := &counts.Others
 	switch {

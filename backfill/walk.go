@@ -13,7 +13,6 @@ import (
 
 	"github.com/aws/smithy-go"
 
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -104,7 +103,7 @@ const (
 func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error {
 	bring := w.Map
 	if bring == nil {
-		entity, ok := w.entities[item.Text(attributes[w.Table.Schema().TypeAttribute])]
+		entity, ok := w.entities[w.Table.Schema().TypeOf(attributes)]
 		if !ok {
 			return nil
 		}
@@ -186,7 +185,7 @@ func (w *walk) free(ctx context.Context, key keys.Key, c *Counts) (bool, error) 
 		if err != nil {
 			return err
 		}
-		if entity, ok := w.entities[item.Text(holder[w.Table.Schema().TypeAttribute])]; ok {
+		if entity, ok := w.entities[w.Table.Schema().TypeOf(holder)]; ok {
 			found, err = w.try(ctx, holder, entity.RefreshOps, c)
 		}
 		return err

@@ -136,7 +136,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			}
 			return err
 		}
-		m, v, err := memberOf(byType, item.Text(attributes[t.Schema().TypeAttribute]), attributes)
+		m, v, err := memberOf(byType, t.Schema().TypeOf(attributes), attributes)
 		switch {
 		case err != nil:
 			return fail(attributes, err)

@@ -75,6 +75,11 @@ func (c *core) init(t *table.Table, entity description) error {
 	if err := entity.validate(spec); err != nil {
 		return err
 	}
+	if kind := spec.KindOf(entity.Type); kind != nil && len(kind.Equal) > 0 {
+		constants := maps.Clone(kind.Equal)
+		maps.Copy(constants, entity.shared.Constants)
+		entity.shared.Constants = constants
+	}
 	t = t.Reading(item.Reading{Whole: true}) // writes need items as a whole, and reads have the entity's type
 	*c = core{
 		table: t, schema: spec,

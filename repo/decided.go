@@ -269,7 +269,10 @@ func (c *core) checkApart(v any, changes func(attribute string) bool) error {
 // written returns those of the attributes that T shows which the repository writes in the ith
 // item of v.
 func (c *core) written(i int, key keys.Key, v any) (table.Item, error) {
-	stored := table.Item{c.schema.TypeAttribute: c.typeValue}
+	stored := table.Item{}
+	if c.schema.KindOf(c.entity.Type) == nil {
+		stored[c.schema.TypeAttribute] = c.typeValue
+	}
 	if key == (keys.Key{}) {
 		return nil, nil // a copy that is left out
 	}

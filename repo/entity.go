@@ -334,7 +334,10 @@ func (e *description) typeProblems(p *problems, spec schema.Table) {
 	if len(lost) > 0 || itself(unmarshaler) {
 		return
 	}
-	every := table.Item{spec.TypeAttribute: &types.AttributeValueMemberS{Value: e.Type}}
+	every := table.Item{}
+	if spec.KindOf(e.Type) == nil {
+		every[spec.TypeAttribute] = &types.AttributeValueMemberS{Value: e.Type}
+	}
 	if err := every.Decode(e.zero()); err != nil {
 		p.add("no item can be read as a %v: %v", e.typ, err)
 	}

@@ -161,9 +161,11 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 	if err := cmp.Or(c.indexKeys(attributes, i, key, v), c.setKey(attributes, key)); err != nil {
 		return item.Made{Err: err}
 	}
-	attributes[c.schema.TypeAttribute] = c.typeValue
 	for name, value := range c.entity.shared.Constants {
 		attributes[name] = &types.AttributeValueMemberS{Value: value}
+	}
+	if err := c.setType(attributes); err != nil {
+		return item.Made{Err: err}
 	}
 	if c.shapes.of(attributes) < c.shapes.current {
 		c.shapes.setShape(attributes)
@@ -172,6 +174,19 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 		c.setStamp(attributes, s, c.shapes.of(attributes))
 	}
 	return item.Made{Item: attributes}
+}
+
+// setType sets the type of an item. One of a kind has it already.
+func (c *core) setType(attributes table.Item) error {
+	if c.schema.KindOf(c.entity.Type) == nil {
+		attributes[c.schema.TypeAttribute] = c.typeValue
+		return nil
+	}
+	//mutants:guard what is stored is of its kind | TestKinds
+	if is := c.schema.TypeOf(attributes); is != c.entity.Type {
+		return fmt.Errorf("%w: the item of a %q would be of type %q, by the Kinds of the schema", table.ErrInvalid, c.entity.Type, is)
+	}
+	return nil
 }
 
 // setKey sets the key attributes of an item, so that its op has nothing to add.

@@ -110,7 +110,7 @@ func (c *core) peek(ctx context.Context, key keys.Key) (table.Item, error) {
 
 // checkType reports an item of another type.
 func (c *core) checkType(attributes table.Item) error {
-	if name := item.Text(attributes[c.schema.TypeAttribute]); name != c.entity.Type {
+	if name := c.schema.TypeOf(attributes); name != c.entity.Type {
 		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, c.entity.Type, name)
 	}
 	return c.checkConstants(attributes)

@@ -74,7 +74,11 @@ func sharedOf[T any](s *Shared[T]) shared {
 
 // sharedProblems adds what a shared entity cannot have.
 func (e *description) sharedProblems(p *problems, spec schema.Table, names []string, known bool) {
+	kind := spec.KindOf(e.Type)
 	if !e.shared.is {
+		if kind != nil {
+			p.add("Type: %q is of the Kinds of the schema, whose items other programs write; set Shared", e.Type)
+		}
 		return
 	}
 	for what, has := range map[string]bool{

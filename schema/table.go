@@ -34,6 +34,8 @@ type Table struct {
 	// TypeAttribute is the name of the attribute that holds an item's type; by default
 	// "entityType".
 	TypeAttribute string `json:"type,omitzero"`
+	// Kinds recognize items that have no type attribute: see [Kind].
+	Kinds []Kind `json:"kinds,omitempty"`
 	// Shape is the name of the attribute that holds the number of an item's shape;
 	// by default "entityShape". An item without it has shape 0. Package repo writes
 	// it for entities with upgrades, and next to it, under the name with "From" at
@@ -139,6 +141,7 @@ func (t Table) WithDefaults() Table {
 	}
 	t.TypeAttribute = cmp.Or(t.TypeAttribute, defaultType)
 	t.Shape = cmp.Or(t.Shape, defaultShape)
+	t.Kinds = slices.Clone(t.Kinds)
 	t.Tags = maps.Clone(t.Tags)
 	t.Indexes = slices.Clone(t.Indexes)
 	for i := range t.Indexes {
@@ -198,6 +201,7 @@ func (t Table) Validate() error {
 	if !attributeName(t.Shape) {
 		p.add("Shape: %q is not UTF-8 of at most %d characters", t.Shape, maxAttributeName)
 	}
+	t.kindProblems(p)
 	t.settingsProblems(p)
 	seen := map[string]bool{}
 	local, included := 0, 0

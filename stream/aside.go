@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
@@ -35,9 +34,8 @@ const maxReason = 4096
 
 func (s *shardReader) setAside(ctx context.Context, r *record, reason error) error {
 	text := strings.ToValidUTF8(reason.Error(), "\uFFFD")
-	name := s.Router.schema.TypeAttribute
 	a := lease.Aside{
-		Type: cmp.Or(item.Text(r.new[name]), item.Text(r.old[name])), Sequence: r.sequence, EventID: r.id,
+		Type: cmp.Or(s.Router.schema.TypeOf(r.new), s.Router.schema.TypeOf(r.old)), Sequence: r.sequence, EventID: r.id,
 		Reason: strings.ToValidUTF8(text[:min(len(text), maxReason)], ""), // it may be cut within a character
 	}
 	return lease.SetAside(ctx, s.Table, itemType, s.partition, r.key, a, keys.Str(s.held.State.Shard), keys.Str(r.sequence))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/singletable/singletable/table"
 )
@@ -92,8 +93,8 @@ func (r *Router) identify(records []*record) error {
 // EventFilter returns the filter criteria of an event source mapping, in JSON, that
 // pass only the items of the router's entities: the value of FilterCriteria in
 // a CloudFormation or SAM template. Records that are filtered out cost nothing and
-// reach no handler, [OnOther] included. A router without entities has no filters, and
-// everything passes.
+// reach no handler, [OnOther] included. A router without entities, or with those of a
+// [schema.Kind], has no filters, and everything passes.
 //
 // AWS: "Using event filtering with a DynamoDB event source", AWS Lambda Developer Guide;
 // "AWS Lambda pricing", AWS pricing pages.
@@ -101,7 +102,7 @@ func (r *Router) EventFilter() json.RawMessage {
 	type filter struct{ Pattern string }
 	criteria := struct{ Filters []filter }{[]filter{}}
 	for _, image := range []string{"NewImage", "OldImage"} {
-		if len(r.types) == 0 {
+		if len(r.types) == 0 || slices.ContainsFunc(r.types, func(name string) bool { return r.schema.KindOf(name) != nil }) {
 			break
 		}
 		pattern, _ := json.Marshal(map[string]any{ // maps of strings have JSON

@@ -91,7 +91,7 @@ func made(t *table.Table) bool { return t != nil && t.Schema().Name != "" }
 // packages idempotency, lease, backfill and stream, or of a claim of an entity that has a
 // handler; or whether there is no image.
 func (r *Router) own(image table.Item) bool {
-	typ := item.Text(image[r.schema.TypeAttribute])
+	typ := r.schema.TypeOf(image)
 	if image == nil || r.owned[typ] {
 		return true
 	}
@@ -183,7 +183,7 @@ func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)
 // record gives a record to its handlers.
 func (r *Router) record(ctx context.Context, rec *record) error {
 	old, new := rec.old, rec.new
-	oldType, newType := item.Text(old[r.schema.TypeAttribute]), item.Text(new[r.schema.TypeAttribute])
+	oldType, newType := r.schema.TypeOf(old), r.schema.TypeOf(new)
 	if r.own(old) {
 		old = nil
 	}
@@ -233,7 +233,7 @@ func (r *Router) fail(op string, rec *record, err error) error {
 		if image == nil {
 			image = rec.old
 		}
-		e.Name, e.Key = item.Text(image[r.schema.TypeAttribute]), rec.key
+		e.Name, e.Key = r.schema.TypeOf(image), rec.key
 		e.Err = fmt.Errorf("record %s: %w", rec.sequence, err)
 	}
 	return e

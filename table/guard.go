@@ -227,16 +227,24 @@ type requirement struct {
 type hasType string
 
 func (r hasType) clause(b *bindings, s *schema.Table, live bool) string {
-	b.name("#type", s.TypeAttribute)
-	b.value(":type", &types.AttributeValueMemberS{Value: string(r)})
-	if live {
-		return "#type = :type"
+	is := "#type = :type"
+	if k := s.KindOf(string(r)); k != nil {
+		is = "attribute_exists(" + b.partition(s) + ")"
+		if all := kindClauses(k, b, s, func(string) bool { return false }); len(all) > 0 {
+			is = strings.Join(all, " AND ")
+		}
+	} else {
+		b.name("#type", s.TypeAttribute)
+		b.value(":type", &types.AttributeValueMemberS{Value: string(r)})
 	}
-	return "attribute_not_exists(" + b.partition(s) + ") OR #type = :type"
+	if live {
+		return is
+	}
+	return "attribute_not_exists(" + b.partition(s) + ") OR " + is
 }
 
 func (r hasType) holds(stored Item, s *schema.Table) bool {
-	return stored == nil || item.Text(stored[s.TypeAttribute]) == string(r)
+	return stored == nil || s.TypeOf(stored) == string(r)
 }
 
 // hasShape requires that an item has a shape.

@@ -284,15 +284,13 @@ func (s *items) wrongType() error {
 	if s.t.ofType == "" {
 		return nil
 	}
-	var have []byte
-	w := s.watched[watchedType]
-	if w.Kind == item.S {
-		have = w.Text
-	}
+	have := s.typeText()
 	switch {
 	case string(have) == s.t.ofType:
 		return nil
-	case w.Kind == 0 && s.index == "": // an index may not hold the attribute
+	case s.t.schema.KindOf(s.t.ofType) != nil:
+		return fmt.Errorf("%w: want %q, have %q, by the Kinds of the schema", ErrWrongType, s.t.ofType, item.Shortened(string(have)))
+	case s.watched[watchedType].Kind == 0 && s.index == "": // an index may not hold the attribute
 		return fmt.Errorf("%w: want %q, and the item has no attribute %q; an update without IfExists may have created it: complete or delete it by its key",
 			ErrWrongType, s.t.ofType, s.t.schema.TypeAttribute)
 	}
@@ -309,6 +307,21 @@ func (s *items) differs(view *item.View) error {
 		if w := s.watchedAs(name); w.Kind != 0 && (w.Kind != item.S || string(w.Text) != want) {
 			return fmt.Errorf("%w: %q wants %q in attribute %q", ErrWrongType, view.Type, want, name)
 		}
+	}
+	return nil
+}
+
+// typeText returns the type of the item that was read last.
+func (s *items) typeText() []byte {
+	if kinds := s.t.schema.Kinds; len(kinds) > 0 {
+		wanted := func(name []byte) bool { return s.t.tellsType(string(name)) }
+		if s.read != nil {
+			return []byte(s.t.schema.TypeOf(s.read))
+		}
+		return []byte(s.t.schema.TypeOf(item.RawJSON(s.json).Attributes(wanted)))
+	}
+	if w := s.watched[watchedType]; w.Kind == item.S {
+		return w.Text
 	}
 	return nil
 }

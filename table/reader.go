@@ -144,7 +144,7 @@ func (r *reader) checkFilter(text string, names map[string]string, values Item) 
 
 // own returns the attributes that the library itself asks for where there are any.
 func (r *reader) own() []string {
-	own := []string{r.t.schema.TypeAttribute, r.t.schema.TTLAttribute}
+	own := append(r.t.typeAttributes(), r.t.schema.TTLAttribute)
 	for _, a := range r.keys {
 		own = append(own, a.Name)
 	}
@@ -303,9 +303,11 @@ func (r *reader) engineLimit(want int) *int32 {
 // are to be of one.
 func (r *reader) setItems(items *items) error {
 	// A local index fetches from the table what it is asked for.
-	if t := r.t.schema.TypeAttribute; r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
-		return invalid("Index", "%q does not hold the type attribute %q, by which a read of %q tells what it finds; include it in the index, or read by another one",
-			r.Index, t, r.t.ofType)
+	for _, t := range r.t.typeAttributes() {
+		if r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
+			return invalid("Index", "%q does not hold the attribute %q, by which a read of %q tells the type of what it finds; include it in the index, or read by another one",
+				r.Index, t, r.t.ofType)
+		}
 	}
 	items.of(r.t).in(r.Index)
 	items.queried = r.scan == nil

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,6 +162,16 @@ func (r *reader) countOnly() error {
 		in.ExpressionAttributeValues[":one"] = keyValue(types.ScalarAttributeTypeN, "1")
 		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, now)
 	}
+	if k := s.KindOf(r.t.ofType); k != nil {
+		if err := r.checkKindKeys(k); err != nil {
+			return err
+		}
+		var b bindings
+		conditions = append(conditions, kindClauses(k, &b, s, r.isKey)...)
+		maps.Copy(in.ExpressionAttributeNames, b.names)
+		maps.Copy(in.ExpressionAttributeValues, b.values)
+		return r.filtered(conditions)
+	}
 	fixed := func(k fixedKey) bool { return k.Name == s.TypeAttribute && k.text == r.t.ofType }
 	if r.t.ofType != "" && r.has(s.TypeAttribute) && !slices.ContainsFunc(r.fixed, fixed) {
 		if r.isKey(s.TypeAttribute) {
@@ -170,8 +181,12 @@ func (r *reader) countOnly() error {
 		in.ExpressionAttributeNames["#type"] = s.TypeAttribute
 		in.ExpressionAttributeValues[":type"] = keyValue(types.ScalarAttributeTypeS, r.t.ofType)
 	}
+	return r.filtered(conditions)
+}
+
+func (r *reader) filtered(conditions []string) error {
 	if len(conditions) > 0 {
-		in.FilterExpression = aws.String(strings.Join(conditions, " AND "))
+		r.input.FilterExpression = aws.String(strings.Join(conditions, " AND "))
 	}
 	return nil
 }

@@ -14,9 +14,12 @@ import (
 
 // view returns the view of the item's type, nil without one.
 func (s *items) view() *item.View {
-	w := s.watched[watchedType]
+	if len(s.t.views) == 0 {
+		return nil
+	}
+	name := s.typeText()
 	for i := range s.t.views {
-		if v := &s.t.views[i]; w.Kind == item.S && v.Type == string(w.Text) {
+		if v := &s.t.views[i]; v.Type == string(name) {
 			return v
 		}
 	}
