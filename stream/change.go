@@ -40,11 +40,13 @@ type Change[T any] struct {
 	// Key is the key of the entity's main item.
 	Key keys.Key
 	// At is when the change was made, in UTC, approximately. Lambda gives whole
-	// seconds. AWS: StreamRecord, Amazon DynamoDB Streams API Reference.
+	// seconds, and Kinesis Data Streams milliseconds or microseconds. AWS: StreamRecord, Amazon
+	// DynamoDB Streams API Reference; "Kinesis Data Streams for DynamoDB", Amazon DynamoDB
+	// Developer Guide.
 	At time.Time
 	// Sequence orders the changes within a shard of the stream: a decimal number of up
 	// to 40 digits. Two changes of one item are in one shard, or in a shard and its
-	// child.
+	// child. It is empty in Kinesis Data Streams, where At orders them.
 	Sequence string
 	// EventID identifies the record within Stream, which is the ARN. See
 	// [Change.Request].
@@ -69,7 +71,10 @@ const effectTTL = 48 * time.Hour
 // Package idempotency refuses the request, with [idempotency.ErrInvalidRequest], if
 // consumer is empty, or if c has no EventID or no Stream: no router gives such a change.
 func (c Change[T]) Request(consumer string) idempotency.Request {
-	_, name, _ := strings.Cut(c.Stream, ":table/")
+	_, name, ofTable := strings.Cut(c.Stream, ":table/")
+	if !ofTable {
+		_, name, _ = strings.Cut(c.Stream, ":stream/") // of Kinesis
+	}
 	if consumer == "" || c.EventID == "" || name == "" {
 		return idempotency.Request{TTL: -1} // refused, also with a suffix of Key
 	}

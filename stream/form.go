@@ -1,62 +1,27 @@
 package stream
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 )
 
-// otherForm says what an event is that Lambda has not sent for a stream of DynamoDB, and what to
-// do. It is empty if that is not known. Events that are read are not given to it.
+// otherForm says what an event is that nobody sends to a function, and what to do. It is empty if
+// that is not known. Events that are read are not given to it.
 func otherForm(event []byte) string {
-	switch event = bytes.TrimSpace(event); {
-	case len(event) == 0:
-		return ""
-	case event[0] == '[':
-		var records []otherRecord
-		if json.Unmarshal(event, &records) != nil || len(records) == 0 {
-			return ""
-		}
-		if records[0].isKinesis() {
-			return kinesisForm
-		}
-		if records[0].Dynamodb != nil {
-			return "it is an array of records, as EventBridge Pipes sends it, which is not supported: use an event source mapping of Lambda"
-		}
-		return ""
-	}
 	var e struct {
-		Records []otherRecord
-		otherRecord
+		Records   json.RawMessage
+		Dynamodb  json.RawMessage `json:"dynamodb"`
+		TableName string          `json:"tableName"`
 	}
 	switch {
-	case json.Unmarshal(event, &e) != nil:
-	case e.isKinesis() || len(e.Records) > 0 && e.Records[0].isKinesis():
-		return kinesisForm
-	case e.Records == nil && e.Dynamodb != nil:
-		return `it is a record without the event around it, which is {"Records": [...]}`
+	case json.Unmarshal(event, &e) != nil || e.Records != nil || e.Dynamodb == nil:
+		return ""
+	case e.TableName != "":
+		return "it is the data of a record of Kinesis Data Streams, without the event around it"
 	}
-	return ""
-}
-
-const kinesisForm = "it is of Kinesis Data Streams, which is not supported: use an event source mapping of Lambda for the table's stream"
-
-// otherRecord has the members that tell where a record comes from.
-type otherRecord struct {
-	EventSource string `json:"eventSource"`
-	// Kinesis is in events of Lambda, and KinesisSchemaVersion in those of EventBridge Pipes.
-	Kinesis              json.RawMessage `json:"kinesis"`
-	KinesisSchemaVersion string          `json:"kinesisSchemaVersion"`
-	// RecordFormat and TableName are in the data of Kinesis Data Streams for DynamoDB.
-	RecordFormat string          `json:"recordFormat"`
-	TableName    string          `json:"tableName"`
-	Dynamodb     json.RawMessage `json:"dynamodb"`
-}
-
-func (r otherRecord) isKinesis() bool {
-	return r.EventSource == "aws:kinesis" || r.Kinesis != nil || r.KinesisSchemaVersion != "" || r.Dynamodb != nil && r.RecordFormat+r.TableName != ""
+	return `it is a record without the event around it, which is {"Records": [...]}`
 }
 
 // untyped returns the name of an attribute of an image whose value, or a value in it, has no

@@ -16,7 +16,8 @@ import (
 // AWS: "Configuring partial batch response with DynamoDB and Lambda", AWS Lambda
 // Developer Guide.
 type Response struct {
-	// BatchItemFailures holds the first record that was not handled, if there is one.
+	// BatchItemFailures holds the first record that was not handled, if there is one; for
+	// EventBridge Pipes, it and all behind it.
 	// Lambda delivers it again with all records behind it. AWS: "Configuring partial batch
 	// response with DynamoDB and Lambda", AWS Lambda Developer Guide.
 	BatchItemFailures []ItemFailure `json:"batchItemFailures"`
@@ -25,13 +26,14 @@ type Response struct {
 	Err error `json:"-"`
 }
 
-// ItemFailure names a record by its sequence number.
+// ItemFailure names a record by its sequence number, for EventBridge Pipes by its event ID.
 type ItemFailure struct {
 	ItemIdentifier string `json:"itemIdentifier"`
 }
 
-// Handle gives the records of an event to the handlers. event is the JSON that Lambda
-// gives to a function for a stream with the view NEW_AND_OLD_IMAGES:
+// Handle gives the records of an event to the handlers. event is the JSON that a function is
+// given for a stream with the view NEW_AND_OLD_IMAGES, by an event source mapping of Lambda or by
+// EventBridge Pipes; or for the Kinesis data stream that the table streams to, by either:
 //
 //	lambda.Start(func(ctx context.Context, event json.RawMessage) (stream.Response, error) {
 //		response, err := router.Handle(ctx, event)
@@ -41,6 +43,11 @@ type ItemFailure struct {
 //		return response, err
 //	})
 //
+// Kinesis can deliver a change twice, and changes of an item out of order. Handle gives those of
+// one event to the handlers in order, each once: by their times, and at one time by their images.
+// Nothing is known of other events, so a consumer that must not go back compares [Change].At,
+// which needs a stream with microseconds, or the version, with what it has stored.
+//
 // When the context ends, Handle calls no further handlers, and the first record that
 // was not handled is in the response.
 //
@@ -49,20 +56,21 @@ type ItemFailure struct {
 // Lambda then delivers the event again.
 //
 // AWS: "How Lambda handles errors from DynamoDB event sources", AWS Lambda Developer
-// Guide.
+// Guide; "Amazon DynamoDB stream as a source for EventBridge Pipes", Amazon EventBridge User
+// Guide; "Kinesis Data Streams for DynamoDB", Amazon DynamoDB Developer Guide.
 func (r *Router) Handle(ctx context.Context, event json.RawMessage) (Response, error) {
 	response := Response{BatchItemFailures: []ItemFailure{}}
-	records, err := parseEvent(event)
+	d, err := parseEvent(event)
 	if err == nil {
-		err = r.identify(records)
+		err = r.identify(d.records)
 	}
 	if err != nil {
 		return response, r.fail("Handle", nil, err)
 	}
-	done, err := r.run(ctx, records)
+	done, err := r.run(ctx, d.records)
 	if err != nil {
 		response.Err = err
-		response.BatchItemFailures = append(response.BatchItemFailures, ItemFailure{records[done].sequence})
+		response.BatchItemFailures = d.failures(done)
 	}
 	return response, nil
 }
@@ -71,7 +79,10 @@ func (r *Router) Handle(ctx context.Context, event json.RawMessage) (Response, e
 func (r *Router) identify(records []*record) error {
 	for i, rec := range records {
 		name := tableOf(rec.arn)
-		if name == "" { // Change.Request takes the scope of an effect from it
+		if rec.source != "" {
+			name = rec.source
+		}
+		if name == "" || rec.arn == "" { // Change.Request takes the scope of an effect from it
 			return fmt.Errorf("%w: record %d does not have the ARN of a stream", errEvent, i)
 		}
 		if name != r.schema.Name {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,11 +23,21 @@ import (
 // record is one record of a stream: what a write has changed in an item.
 type record struct {
 	id, sequence, arn, view string
-	at                      time.Time
+	// reported names the record in a Response: its sequence number, or what the service that has
+	// delivered it names it by.
+	reported string
+	// source is the table, in a record of Kinesis Data Streams, and shard the event ID that it
+	// has there. position is its place in the event.
+	source, shard string
+	position      int
+	at            time.Time
 	// expired means that DynamoDB has deleted the item after its expiry.
 	expired bool
 	// keys, old and new are the attributes; old or new is nil if there was no item.
 	keys, old, new table.Item
+	// created is when the record was made, in seconds, or in what precision says.
+	created   float64
+	precision string
 	// key is the item's key.
 	key keys.Key
 	// untyped is the name of an attribute without a type, so that an image cannot be read.
@@ -43,17 +54,12 @@ const (
 // errEvent means that the JSON is not what Lambda sends for a stream.
 var errEvent = fmt.Errorf("%w stream event", table.ErrInvalid)
 
-// parseEvent reads the event that Lambda gives to a function.
-func parseEvent(event []byte) ([]*record, error) {
-	var records []*record
+// parseEvent reads the event that Lambda, or EventBridge Pipes, gives to a function.
+func parseEvent(event []byte) (d delivery, err error) {
 	var problem error
 	found := false
 	in := item.NewParser(event)
-	ok := in.Object(func(name []byte) bool {
-		if string(name) != "Records" {
-			_, ok := in.Skip()
-			return ok
-		}
+	records := func() bool {
 		found = true
 		return in.Array(func(i int) bool {
 			r, err, ok := parseRecord(in)
@@ -61,27 +67,45 @@ func parseEvent(event []byte) ([]*record, error) {
 				problem = fmt.Errorf("record %d: %w", i, err)
 			}
 			if ok {
-				records = append(records, r)
+				d.records = append(d.records, r)
 			}
 			return ok && err == nil
 		})
-	})
+	}
+	ok := false
+	if d.piped = bytes.HasPrefix(bytes.TrimSpace(event), []byte("[")); d.piped {
+		ok = records()
+	} else {
+		ok = in.Object(func(name []byte) bool {
+			if string(name) != "Records" {
+				_, ok := in.Skip()
+				return ok
+			}
+			return records()
+		})
+	}
 	ok = ok && in.End()
 	if problem == nil && ok && found {
-		return records, nil
+		d.arrange()
+		return d, nil
 	}
+	return delivery{}, eventError(event, problem, found, len(d.records))
+}
+
+// eventError returns why an event is none: what is wrong with a record of it, or its form.
+func eventError(event []byte, problem error, found bool, n int) error {
 	is := otherForm(event)
 	switch {
 	case !json.Valid(event):
-		return nil, fmt.Errorf("%w: it is not JSON", errEvent)
+		return fmt.Errorf("%w: it is not JSON", errEvent)
 	case is != "":
-		return nil, fmt.Errorf("%w: %s", errEvent, is)
+		return fmt.Errorf("%w: %s", errEvent, is)
 	case problem != nil:
-		return nil, problem
+		return problem
 	case found:
-		return nil, fmt.Errorf("%w: record %d is not a record of DynamoDB Streams", errEvent, len(records))
+		return fmt.Errorf("%w: record %d is not a record of DynamoDB Streams", errEvent, n)
 	default:
-		return nil, fmt.Errorf("%w: it has no Records", errEvent)
+		return fmt.Errorf("%w: it has no Records", errEvent)
 	}
 }
 
@@ -89,9 +113,19 @@ func parseEvent(event []byte) ([]*record, error) {
 func parseRecord(in *item.Parser) (r *record, problem error, ok bool) { //nolint:revive // the error is the record's, ok is the JSON's
 	r = &record{}
 	var source, name string
+	var shipped kinesisRecord
 	images := false
 	ok = in.Object(func(member []byte) bool {
 		switch string(member) {
+		case "kinesis":
+			raw, ok := in.Skip()
+			return ok && json.Unmarshal(raw, &shipped) == nil
+		case "data": // EventBridge Pipes gives the members of "kinesis" as the record's own
+			return text(in, &shipped.Data)
+		case "sequenceNumber":
+			return text(in, &shipped.SequenceNumber)
+		case "tableName":
+			return text(in, &r.source)
 		case "eventID":
 			return text(in, &r.id)
 		case "eventName":
@@ -114,12 +148,35 @@ func parseRecord(in *item.Parser) (r *record, problem error, ok bool) { //nolint
 		return r, noType(fmt.Sprintf("attribute %q", r.untyped)), false
 	case !ok:
 		return r, nil, false
+	case source == kinesisSource:
+		return shipped.unpack(r.id, r.arn)
 	case source != "" && source != "aws:dynamodb":
 		return r, fmt.Errorf("%w: its source is %q and not a stream of DynamoDB", errEvent, source), true
 	case !images:
 		return r, fmt.Errorf("%w: it has no member %q", errEvent, "dynamodb"), true
 	}
+	if !r.setTime() {
+		return r, nil, false
+	}
+	r.reported = r.sequence
 	return r, r.check(name), true
+}
+
+// setTime sets the time of the record. It returns false if that is none.
+func (r *record) setTime() bool {
+	perSecond := 1.0
+	switch {
+	case r.precision == "MICROSECOND":
+		perSecond = 1e6
+	case r.precision == "MILLISECOND" || r.source != "":
+		perSecond = 1e3
+	}
+	if math.Abs(r.created) > 1e12*perSecond {
+		return false
+	}
+	whole, part := math.Modf(r.created / perSecond)
+	r.at = time.Unix(int64(whole), int64(math.Round(part*1e6))*1e3).UTC()
+	return true
 }
 
 // check reports what a record lacks, or has and cannot have.
@@ -127,9 +184,11 @@ func (r *record) check(name string) error {
 	inserts, removes := name == string(streamtypes.OperationTypeInsert), name == string(streamtypes.OperationTypeRemove)
 	want := ""
 	switch {
+	case r.source != "" && r.id == "":
+		want = "an event ID"
 	case r.view != "" && r.view != string(streamtypes.StreamViewTypeNewAndOldImages):
 		return fmt.Errorf("%w: the view of the stream is %s, and changes need NEW_AND_OLD_IMAGES", errEvent, r.view)
-	case r.sequence == "" || r.id == "":
+	case r.source == "" && (r.sequence == "" || r.id == ""):
 		want = "a sequence number and an event ID"
 	case len(r.keys) == 0:
 		want = "keys"
@@ -166,13 +225,11 @@ func (r *record) parseImages(in *item.Parser) bool {
 			return text(in, &r.view)
 		case "ApproximateCreationDateTime":
 			raw, ok := in.Skip()
-			seconds, err := strconv.ParseFloat(string(raw), 64)
-			if !ok || err != nil || math.Abs(seconds) > 1e12 {
-				return false
-			}
-			whole, part := math.Modf(seconds)
-			r.at = time.Unix(int64(whole), int64(part*1e9)).UTC()
-			return true
+			var err error
+			r.created, err = strconv.ParseFloat(string(raw), 64)
+			return ok && err == nil
+		case "ApproximateCreationDateTimePrecision":
+			return text(in, &r.precision)
 		}
 		_, ok = in.Skip()
 		return ok

@@ -62,6 +62,26 @@ func (do httpClient) Do(req *http.Request) (*http.Response, error) { return do(r
 // another goroutine makes them meanwhile: run one Event at a time. Statements of PartiQL are an
 // error, since they name no items.
 func (r *Recorder) Event(t *table.Table, write func() error) (json.RawMessage, error) {
+	return r.record(t, write, (*changes).event)
+}
+
+// Pipe is [Recorder.Event] in the form that EventBridge Pipes gives to a function.
+//
+// AWS: "Amazon DynamoDB stream as a source for EventBridge Pipes", Amazon EventBridge User Guide.
+func (r *Recorder) Pipe(t *table.Table, write func() error) (json.RawMessage, error) {
+	return r.record(t, write, (*changes).pipe)
+}
+
+// Kinesis is [Recorder.Event] as Lambda gives it to a function for the Kinesis data stream that the
+// table streams to, with times in microseconds. Each record has a later time than the one before.
+//
+// AWS: "Kinesis Data Streams for DynamoDB", Amazon DynamoDB Developer Guide; "Using AWS Lambda to
+// process records from Amazon Kinesis Data Streams", AWS Lambda Developer Guide.
+func (r *Recorder) Kinesis(t *table.Table, write func() error) (json.RawMessage, error) {
+	return r.record(t, write, (*changes).kinesis)
+}
+
+func (r *Recorder) record(t *table.Table, write func() error, form func(*changes) (json.RawMessage, error)) (json.RawMessage, error) {
 	r.mu.Lock()
 	reader := r.reader
 	r.mu.Unlock()
@@ -78,7 +98,7 @@ func (r *Recorder) Event(t *table.Table, write func() error) (json.RawMessage, e
 	r.set(nil)
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	event, problem := rec.event()
+	event, problem := form(&rec.changes)
 	return event, errors.Join(err, rec.err, problem)
 }
 

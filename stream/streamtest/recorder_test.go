@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -118,5 +119,33 @@ func TestRecorderRefuses(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("a statement is left out of the event, without an error")
+	}
+}
+
+// Each form of an event gives a router the same changes.
+func TestRecorderForms(t *testing.T) {
+	t.Parallel()
+	var recorder streamtest.Recorder
+	tbl := tabletest.NewWith(t, tabletest.Client(t, recorder.Install), schema.Table{}, nil)
+	var got []string
+	router := expect.Value(stream.New(tbl, nil, stream.OnOther(func(_ context.Context, c stream.Change[table.Item]) error {
+		if c.At.IsZero() || c.Request("test").Key == "" {
+			t.Errorf("a change without a time, or an id: %+v", c)
+		}
+		got = append(got, string(c.Kind)+" "+string(c.Key.PK))
+		return nil
+	})))(t)
+	for name, event := range map[string]func(*table.Table, func() error) (json.RawMessage, error){
+		"Event": recorder.Event, "Pipe": recorder.Pipe, "Kinesis": recorder.Kinesis,
+	} {
+		got = nil
+		made := expect.Value(event(tbl, func() error {
+			return errors.Join(
+				tbl.Do(t.Context(), table.Put(noteKey("1"), note{"a"})), tbl.Do(t.Context(), table.Put(noteKey("1"), note{"b"})),
+				tbl.Do(t.Context(), table.Delete(noteKey("1"))),
+			)
+		}))(t)
+		expect.OK(t, expect.Value(router.Handle(t.Context(), made))(t).Err)
+		expect.Equal(t, name, got, []string{"insert NOTE#1", "modify NOTE#1", "remove NOTE#1"})
 	}
 }

@@ -163,8 +163,39 @@ func (c *changes) add(key, old, new table.Item) {
 
 // event returns what Lambda sends.
 func (c *changes) event() (json.RawMessage, error) {
-	if c.records == nil {
-		c.records = []map[string]any{}
+	return json.Marshal(map[string]any{"Records": append([]map[string]any{}, c.records...)})
+}
+
+// pipe returns what EventBridge Pipes sends.
+func (c *changes) pipe() (json.RawMessage, error) {
+	return json.Marshal(append([]map[string]any{}, c.records...))
+}
+
+// kinesis returns what Lambda sends for a Kinesis data stream.
+func (c *changes) kinesis() (json.RawMessage, error) {
+	const arn = "arn:aws:kinesis:us-east-1:000000000000:stream/changes"
+	records := []map[string]any{}
+	for i, r := range c.records {
+		change := maps.Clone(r["dynamodb"].(map[string]any))
+		sequence := change["SequenceNumber"]
+		delete(change, "SequenceNumber")
+		delete(change, "StreamViewType")
+		change["ApproximateCreationDateTime"], change["ApproximateCreationDateTimePrecision"] = c.now().UnixMicro()+int64(i), "MICROSECOND"
+		data, err := json.Marshal(map[string]any{
+			"awsRegion": r["awsRegion"], "eventID": r["eventID"], "eventName": r["eventName"], "eventSource": r["eventSource"],
+			"userIdentity": r["userIdentity"], "recordFormat": "application/json", "tableName": c.table.Schema().Name, "dynamodb": change,
+		})
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, map[string]any{
+			"kinesis": map[string]any{
+				"kinesisSchemaVersion": "1.0", "partitionKey": rand.Text(), "sequenceNumber": sequence, "data": data,
+				"approximateArrivalTimestamp": float64(c.now().UnixMilli()) / 1e3,
+			},
+			"eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": fmt.Sprint("shardId-000000000000:", sequence),
+			"eventName": "aws:kinesis:record", "awsRegion": "us-east-1", "eventSourceARN": arn,
+		})
 	}
-	return json.Marshal(map[string]any{"Records": c.records})
+	return json.Marshal(map[string]any{"Records": records})
 }

@@ -1,0 +1,195 @@
+package stream_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// shipped returns a record of Kinesis Data Streams, in the form of AWS's documented example, of a
+// change of the value of an item; 0 is no item.
+func shipped(table, item string, micros, old, new int) map[string]any {
+	image := func(value int) any {
+		if value == 0 {
+			return nil
+		}
+		return map[string]any{"pk": map[string]string{"S": item}, "sk": map[string]string{"S": "METADATA"}, "value": map[string]string{"N": fmt.Sprint(value)}}
+	}
+	name := map[[2]bool]string{{true, false}: "INSERT", {false, true}: "REMOVE"}[[2]bool{old == 0, new == 0}]
+	if name == "" {
+		name = "MODIFY"
+	}
+	change := map[string]any{
+		"ApproximateCreationDateTime": micros, "ApproximateCreationDateTimePrecision": "MICROSECOND",
+		"Keys": map[string]any{"pk": map[string]string{"S": item}, "sk": map[string]string{"S": "METADATA"}}, "SizeBytes": 26,
+	}
+	if old != 0 {
+		change["OldImage"] = image(old)
+	}
+	if new != 0 {
+		change["NewImage"] = image(new)
+	}
+	data, _ := json.Marshal(map[string]any{
+		"awsRegion": "eu-west-1", "eventID": fmt.Sprint(item, " ", micros, " ", new), "eventName": name, "userIdentity": nil,
+		"recordFormat": "application/json", "tableName": table, "dynamodb": change, "eventSource": "aws:dynamodb",
+	})
+	sequence := fmt.Sprintf("4954%d%d%d", micros, old, new)
+	return map[string]any{
+		"kinesis":     map[string]any{"kinesisSchemaVersion": "1.0", "partitionKey": "a", "sequenceNumber": sequence, "data": base64.StdEncoding.EncodeToString(data)},
+		"eventSource": "aws:kinesis", "eventID": "shardId-0:" + sequence, "eventName": "aws:kinesis:record",
+		"eventSourceARN": "arn:aws:kinesis:eu-west-1:123456789012:stream/changes",
+	}
+}
+
+// flat returns the record as EventBridge Pipes gives it.
+func flat(record map[string]any) map[string]any {
+	all := map[string]any{}
+	for name, value := range record {
+		if name != "kinesis" {
+			all[name] = value
+		}
+	}
+	for name, value := range record["kinesis"].(map[string]any) {
+		all[name] = value
+	}
+	return all
+}
+
+func event(records ...map[string]any) json.RawMessage {
+	all, _ := json.Marshal(map[string]any{"Records": records})
+	return all
+}
+
+func piped(records ...map[string]any) json.RawMessage {
+	all, _ := json.Marshal(records)
+	return all
+}
+
+// values returns a router that notes the values of items in the order of their changes, and fails at
+// one.
+func values(t *testing.T, tbl *table.Table, got *[]string, bad string) *stream.Router {
+	t.Helper()
+	return newRouter(t, tbl, nil, stream.OnOther(func(_ context.Context, c stream.Change[table.Item]) error {
+		is := string(c.Key.PK) + " gone"
+		if c.New != nil {
+			var v struct{ Value int }
+			if err := c.New.Decode(&v); err != nil {
+				return err
+			}
+			is = fmt.Sprint(c.Key.PK, " ", v.Value)
+		}
+		if is == bad {
+			return errors.New("oh")
+		}
+		*got = append(*got, is)
+		return nil
+	}))
+}
+
+// Records that are there twice, or out of order, are handled once, and in the order of the changes
+// of each item, in whatever order they come.
+func TestKinesisRecordsAreArranged(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	name := tbl.Schema().Name
+	var got []string
+	r := values(t, tbl, &got, "")
+	of := func(item string, micros, old, new int) map[string]any { return shipped(name, item, micros, old, new) }
+	all := []map[string]any{
+		of("A", 1700000001000001, 0, 1), of("A", 1700000001000001, 1, 2), of("A", 1700000001000001, 2, 3), // at one time
+		of("B", 1700000001000000, 0, 1), of("A", 1700000001000002, 3, 0), of("A", 1700000001000003, 0, 1), of("B", 1700000001000009, 1, 4),
+	}
+	all = append(all, all[1], all[4], all[6])
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		got = nil
+		deliver(t, r, event(all...))
+		for item, want := range map[string][]string{"A": {"A 1", "A 2", "A 3", "A gone", "A 1"}, "B": {"B 1", "B 4"}} {
+			is := slices.DeleteFunc(slices.Clone(got), func(v string) bool { return !strings.HasPrefix(v, item) })
+			expect.Equal(t, item, is, want)
+		}
+	}
+}
+
+// A response names a record as the service wants it: Lambda the first that was not handled, by its
+// sequence number in the stream; EventBridge Pipes all of these, by their event IDs.
+func TestFailuresOfEachForm(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	name := tbl.Schema().Name
+	kinesis := []map[string]any{shipped(name, "A", 5, 0, 1), shipped(name, "B", 6, 0, 2), shipped(name, "A", 4, 0, 3)}
+	image := `"NewImage": {"pk": {"S": "R#1"}, "sk": {"S": "METADATA"}, "value": {"N": "%d"}},`
+	var own []map[string]any
+	for i := range 3 {
+		text := record("INSERT", fmt.Sprint("e", i), fmt.Sprint("11", i), fmt.Sprintf(image, i+1))
+		var one map[string]any
+		expect.OK(t, json.Unmarshal([]byte(strings.ReplaceAll(text, "TABLE", name)), &one))
+		own = append(own, one)
+	}
+	flats := []map[string]any{flat(kinesis[0]), flat(kinesis[1]), flat(kinesis[2])}
+	for what, c := range map[string]struct {
+		event json.RawMessage
+		bad   string
+		want  []string
+	}{
+		"Lambda":                    {event(own...), "R#1 2", []string{"111"}},
+		"Pipes":                     {piped(own...), "R#1 2", []string{"e1", "e2"}},
+		"Kinesis":                   {event(kinesis...), "B 2", []string{"4954501"}},
+		"Kinesis, out of order":     {event(kinesis...), "A 1", []string{"4954501"}},
+		"Kinesis, the whole":        {event(kinesis...), "A 3", []string{"4954501"}},
+		"Pipes of Kinesis":          {piped(flats...), "B 2", []string{"shardId-0:4954501", "shardId-0:4954602"}},
+		"Pipes of Kinesis, nothing": {piped(flats...), "", nil},
+		"an empty array":            {json.RawMessage("[]"), "", nil},
+	} {
+		var got []string
+		response, err := values(t, tbl, &got, c.bad).Handle(t.Context(), c.event)
+		expect.OK(t, err)
+		var failed []string
+		for _, f := range response.BatchItemFailures {
+			failed = append(failed, f.ItemIdentifier)
+		}
+		expect.Equal(t, what, failed, c.want)
+	}
+}
+
+func TestInvalidKinesisRecords(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	name := tbl.Schema().Name
+	var got []string
+	r := values(t, tbl, &got, "")
+	for what, change := range map[string]func(r map[string]any){
+		"no base64": func(r map[string]any) { r["kinesis"].(map[string]any)["data"] = "?" },
+		"no data":   func(r map[string]any) { delete(r["kinesis"].(map[string]any), "data") },
+		"data of another kind": func(r map[string]any) {
+			r["kinesis"].(map[string]any)["data"] = base64.StdEncoding.EncodeToString([]byte(`{"a":1}`))
+		},
+		"no JSON": func(r map[string]any) {
+			r["kinesis"].(map[string]any)["data"] = base64.StdEncoding.EncodeToString([]byte(`{`))
+		},
+		"no ARN": func(r map[string]any) { delete(r, "eventSourceARN") },
+	} {
+		one := shipped(name, "A", 1, 0, 1)
+		change(one)
+		for _, event := range []json.RawMessage{event(one), piped(flat(one))} {
+			if _, err := r.Handle(t.Context(), event); !errors.Is(err, table.ErrInvalid) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	_, err := r.Handle(t.Context(), event(shipped("Another", "A", 1, 0, 1)))
+	expect.Err(t, err, table.ErrInvalid)
+	expect.Equal(t, "handled", got, nil)
+}
