@@ -67,8 +67,9 @@
 //
 // # Sources
 //
-// On Lambda, [Router.Handle] takes the event as it is. [Router.EventFilter] is the filter
-// for the template. Anywhere else, a [Reader] reads the stream.
+// On Lambda, [Router.Handle] takes the event as it is: of Lambda's mapping, of EventBridge Pipes, or
+// of Kinesis Data Streams. [Router.EventFilter] is the filter for the template of the first.
+// Anywhere else, a [Reader] reads the stream.
 //
 // # Costs
 //

@@ -318,6 +318,53 @@ func ExampleReader() {
 	// stopped: true
 }
 
+// Kinesis can deliver an older change after a newer one. A consumer that shows the latest state of
+// an order stores the time of the change with it, and leaves what is newer.
+func ExampleRouter_Handle_kinesis() {
+	ctx := context.Background()
+	shop := openShop(ctx)
+	defer shop.engine.Close()
+	var recorder streamtest.Recorder
+	tbl, err := table.New(shop.engine.Client(recorder.Install), shop.table.Schema(), nil)
+	check(err)
+	orders, err := repo.New(tbl, repo.Entity[Order]{Type: "ORDER", Version: "revision", Key: func(o Order) keys.Key { return orderKey(o.ID) }})
+	check(err)
+	type summary struct {
+		Customer string `dynamodbav:"customer"`
+		At       int64  `dynamodbav:"at"` // microseconds since 1970
+	}
+	summaryKey := keys.Key{PK: "SUMMARY#o-1", SK: keys.Metadata}
+	router, err := stream.New(tbl, nil, stream.On(orders, func(ctx context.Context, c stream.Change[Order]) error {
+		s := summary{At: c.At.UnixMicro()}
+		if c.New != nil { // of an order that is gone, the time stays
+			s.Customer = c.New.Customer
+		}
+		newest := table.If("attribute_not_exists(at) OR at < ?", s.At)
+		if err := tbl.Do(ctx, table.Put(summaryKey, s).If(newest)); !errors.Is(err, table.ErrConditionFailed) {
+			return err
+		}
+		fmt.Println("older:", c.Kind)
+		return nil
+	}), stream.IgnoreOther())
+	check(err)
+
+	o := Order{ID: "o-1", Customer: "ana"}
+	first, err := recorder.Kinesis(tbl, func() error { return orders.Create(ctx, &o) })
+	check(err)
+	o.Customer = "ben"
+	second, err := recorder.Kinesis(tbl, func() error { return orders.Save(ctx, &o) })
+	check(err)
+	for _, event := range []json.RawMessage{second, first} {
+		_, err = router.Handle(ctx, event)
+		check(err)
+	}
+	s, err := table.Get[summary](ctx, tbl, summaryKey)
+	fmt.Println(s.Customer, err)
+	// Output:
+	// older: insert
+	// ben <nil>
+}
+
 // Of a batch in which a change fails, Lambda gets the first record that was not handled.
 // It delivers that record again, with all behind it.
 func ExampleResponse() {

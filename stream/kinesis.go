@@ -120,7 +120,7 @@ func sameImage(a, b table.Item) bool {
 func (d *delivery) failures(from int) (all []ItemFailure) {
 	left := slices.Clone(d.records[from:])
 	slices.SortFunc(left, func(a, b *record) int { return a.position - b.position })
-	if !d.piped { // Lambda delivers again from the first one on
+	if !d.piped { // what is behind the first one comes again with it
 		return []ItemFailure{{left[0].reported}}
 	}
 	for _, r := range left {

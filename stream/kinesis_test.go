@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -161,6 +162,71 @@ func TestFailuresOfEachForm(t *testing.T) {
 			failed = append(failed, f.ItemIdentifier)
 		}
 		expect.Equal(t, what, failed, c.want)
+	}
+}
+
+// shownKey is where a consumer shows the latest value of an item.
+func shownKey(of keys.Key) keys.Key { return keys.Key{PK: "SHOWN#" + of.PK, SK: of.SK} }
+
+// shown is what a consumer shows of an item, and the time of its change.
+type shown struct {
+	Value int64 `dynamodbav:"value"`
+	At    int64 `dynamodbav:"at"`
+}
+
+// show stores what a change has made, unless a later one was stored. A value that is gone leaves its
+// time: see the Example of Kinesis.
+func show(ctx context.Context, tbl *table.Table, key keys.Key, value, micros int64) error {
+	newest := table.Put(shownKey(key), shown{value, micros}).
+		If(table.If("attribute_not_exists(at) OR at < ?", micros))
+	if err := tbl.Do(ctx, newest); !errors.Is(err, table.ErrConditionFailed) {
+		return err
+	}
+	return nil
+}
+
+// A consumer that compares times never goes back, however records are doubled, swapped and
+// replayed over many events.
+func TestAConsumerOfKinesisNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	name := tbl.Schema().Name
+	latest := map[string]int64{}
+	r := newRouter(t, tbl, nil, stream.OnOther(func(ctx context.Context, c stream.Change[table.Item]) error {
+		value := struct{ Value int64 }{}
+		if c.New != nil {
+			if err := c.New.Decode(&value); err != nil {
+				return err
+			}
+		}
+		return show(ctx, tbl, c.Key, value.Value, c.At.UnixMicro())
+	}))
+	var all []map[string]any
+	for i := range 20 {
+		for _, item := range []string{"A", "B"} {
+			all = append(all, shipped(name, item, 1700000001000000+i, i, i+1))
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		from := random.IntN(len(all) - 5)
+		batch := slices.Clone(all[from : from+1+random.IntN(5)])
+		batch = append(batch, batch[random.IntN(len(batch))])
+		random.Shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
+		deliver(t, r, event(batch...))
+		for _, item := range []string{"A", "B"} {
+			key := keys.Key{PK: keys.PK(item), SK: keys.Metadata}
+			is, err := table.Get[shown](t.Context(), tbl, shownKey(key))
+			if err != nil && !errors.Is(err, table.ErrNotFound) {
+				t.Fatal(err)
+			}
+			if is.At < latest[item] {
+				t.Errorf("%s went back from %d to %d", item, latest[item], is.At)
+			}
+			if latest[item] = is.At; err == nil && is.Value != is.At-1700000001000000+1 {
+				t.Errorf("%s has the value %d of another time", item, is.Value)
+			}
+		}
 	}
 }
 

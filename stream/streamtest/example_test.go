@@ -17,7 +17,8 @@ import (
 
 // Session is an entity that expires.
 type Session struct {
-	ID string `dynamodbav:"sessionId"`
+	ID     string `dynamodbav:"sessionId"`
+	Device string `dynamodbav:"device"`
 }
 
 func Example() {
@@ -45,12 +46,17 @@ func Example() {
 	check(err)
 	_, err = router.Handle(ctx, event)
 	check(err)
+	event, err = recorder.Pipe(tbl, func() error { return sessions.Save(ctx, &Session{ID: "s-1", Device: "phone"}) })
+	check(err)
+	_, err = router.Handle(ctx, event)
+	check(err)
 	event, err = streamtest.Expire(ctx, client, tbl, key(s))
 	check(err)
 	_, err = router.Handle(ctx, event)
 	check(err)
 	// Output:
 	// insert
+	// modify
 	// expire
 }
 
