@@ -3,6 +3,7 @@ package backfill_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -98,5 +99,28 @@ func TestBackfillCounts(t *testing.T) {
 	}
 	if _, err := rooms.Get(ctx, roomKey("3")); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
+	}
+}
+
+// TestOwnersThatCannotCount: the report says what is to be repaired.
+func TestOwnersThatCannotCount(t *testing.T) {
+	t.Parallel()
+	tbl, ctx := tabletest.New(t, schema.Table{}, nil), t.Context()
+	members := expect.Value(repo.New(tbl, repo.Entity[counted]{
+		Type: "MEMBER", Version: "revision", Key: func(m counted) keys.Key { return memberKey(m.ID) },
+		Counters: []repo.Counter[counted]{{
+			Name: "members", Owner: "ROOM", Attribute: "members", Key: func(m counted) keys.Key { return roomKey(m.Room) },
+		}},
+	}))(t)
+	expect.OK(t, tbl.Do(ctx, table.Put(roomKey("1"), map[string]any{"entityType": "ROOM", "members": nil})))
+	expect.OK(t, tbl.Do(ctx, table.Put(memberKey("1"), map[string]any{"entityType": "MEMBER", "id": "1", "room": "1", "revision": "R"})))
+	job := backfill.Job{Name: "counters", Table: tbl, Entities: []backfill.Entity{members}}
+	report := expect.Value(job.Run(ctx))(t)
+	expect.Equal(t, "set aside", report.SetAside, 1)
+	for aside, err := range backfill.SetAside(ctx, tbl, "counters") {
+		expect.OK(t, err)
+		if !strings.Contains(fmt.Sprint(aside), `"members"`) {
+			t.Errorf("%+v", aside)
+		}
 	}
 }

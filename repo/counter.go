@@ -3,12 +3,12 @@ package repo
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
-	"strconv"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
@@ -21,28 +21,33 @@ import (
 // amounts. So a list shows numbers without reading what it counts, and the last seat is sold
 // once. The owner's entity names the attribute in Counted.
 //
-// An entity that was counted has a mark: by counter, the key, the attribute and the amount. What
-// a write subtracts is read from the mark, never computed. So each number is the sum of the
-// marks that point to it, also while an older release moves an entity or changes its amount.
-// Only a write that changes what is counted touches the number. What has no mark, as older
+// An entity that was counted has a mark: by counter, the owner's key and type, the attribute and
+// the amount. What a write subtracts is read from the mark, never computed. So each number is the
+// sum of the marks that point to it, also while an older release moves an entity or changes its
+// amount. Only a write that changes what is counted touches the number. What has no mark, as older
 // releases store it, is counted by its first such change, by [Repo.Refresh] or by package
-// backfill; deleting it subtracts nothing. Refresh and backfill know no bounds.
+// backfill, unless its owner is missing; deleting it subtracts nothing. Refresh, backfill and
+// Uncount know no bounds. DeleteAll ends where a deletion meets Min.
 //
-// The number belongs to the owner's key, and copies have none. No write of the owner touches it,
-// and counting does not change the owner's version: a Save of an older value undoes no count. So
-// an ETag of the version does not tell two numbers apart. The owner's main key cannot change:
-// create another owner, move what it counts, and delete it.
+// The number belongs to the owner's main key, which cannot change: create another owner, move
+// what it counts, and delete it. An owner that is read by a copy's key shows 0, and a Key that is
+// a copy's counts in the copy. No write of the owner touches the number, and Create and Save leave
+// in v what the caller has put there. Counting does not change the owner's version: a Save of an
+// older value undoes no count, and an ETag of the version does not tell two numbers apart.
 //
 // A transaction has one op for an owner, whatever its ops count there, and what else they do to
 // it: CreateOps of an order with those of its lines, or DeleteOps with CreateOps in a full one.
-// Bounds hold for the sum. UpdateOps and DeleteOps expect the mark to be as the value shows it;
-// otherwise they are [table.ErrStale]. PatchOps, Patch and Upsert are refused.
+// Bounds hold for the sum. DeleteOps, and UpdateOps that change what is counted, expect the mark
+// that the value gives, or are [table.ErrStale]: use Delete and Update until a backfill has run,
+// and while releases with another Key or Amount do. PatchOps, Patch and Upsert of an entity that
+// counts are refused.
 //
-// Errors of a write:
-//   - [table.ErrLimit]: the number would pass Max or Min. It is reported only if nothing else
-//     failed: a repeated Create that has the last seat already is [table.ErrExists].
-//   - [table.ErrUncounted]: the owner is missing or expired, or of another type. A deletion and
-//     a change of the amount succeed: there is nothing to subtract from.
+// Errors of a write, reported only if nothing else failed, such as a Create that has the last seat
+// already ([table.ErrExists]) or a CheckExists of the owner ([table.ErrNotFound]):
+//   - [table.ErrLimit]: the number would pass Max or Min.
+//   - [table.ErrUncounted]: the owner is missing or expired, or of another type. Delete, DeleteAll
+//     and an Update of the amount succeed: there is nothing to subtract from. DeleteOps and
+//     UpdateOps do not. Or the attribute is NULL or text: remove it from the item.
 //
 // [table.FailedOp] finds both by the entity's type and the counter's name: "TICKET seats".
 //
@@ -50,19 +55,22 @@ import (
 //
 // An entity that expires counts until it is uncounted: TTL deletes within days, and subtracts
 // nothing. Run [Repo.Uncount] in a sweeper, or [Repo.UncountOps] in a handler of the stream. A
-// Create or Save over an expired entity takes back what that counts; CreateOps fail with
-// [table.ErrConditionFailed]. AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB
-// Developer Guide.
+// Create, or Save of a new value, over an expired entity of any type takes back what that counts.
+// CreateOps, and an Update that moves a key there, are [table.ErrConditionFailed]: Uncount it
+// first. AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
 //
 // # What is not exact
 //
-// These leave a number that is wrong until it is counted under another Name, in another
-// Attribute, by a backfill:
+// These leave a number that is wrong until a backfill counts it under another Name in another
+// Attribute, a new one: what an attribute has is added to.
 //   - programs that know no counters and delete the entity, or replace its items as a whole. All
 //     programs that write it need the same Counters; one that only creates or updates is
 //     followed by a backfill;
-//   - an owner that is deleted and re-created under its key: it begins at 0, and what it counted
-//     before subtracts. Use Alone, or delete an owner only if it counts nothing;
+//   - an owner, Alone or not, that is deleted or expires, and is re-created under its key: it
+//     begins at 0, and what it counted before subtracts. Delete it only if it counts nothing:
+//     ops[0].If(table.If("attribute_not_exists(lines) OR lines = ?", 0)) of its DeleteOps;
+//   - an entity without Counters that is stored over an expired one that counts: give it some,
+//     which may count nowhere;
 //   - an expiry that is extended by a program whose clock is behind;
 //   - writes in two Regions of a global table, writes by package table, and restores of a part.
 //
@@ -84,92 +92,49 @@ type Counter[T any] struct {
 	// Owner is the type of the owner. It must be there, or the write is [table.ErrUncounted].
 	Owner string
 	// Alone means that counting creates the owner, with the type, the attribute and nothing
-	// else. It has no expiry and no Upgrades.
+	// else, not the fields that its Key reads: without these, its repository can only Get it.
+	// Create it first to do more. It has no expiry and no Upgrades.
 	Alone bool
 	// Attribute is the owner's attribute that has the number.
 	Attribute string
 	// Amount is what an entity counts; nil means 1. An amount of 0 is not counted.
 	Amount func(T) int64
 	// Min and Max bound the number. Max is checked by writes that add, and Min by those that
-	// subtract, so that a number beyond a bound can return.
+	// subtract, so that a number beyond a bound can return. Nil bounds amounts above 2^24 by
+	// ±2^62, so that an int64 holds the number.
 	Min, Max *int64
 }
 
 // amount returns what v is counted as, if it is.
 func (x *Counter[T]) amount(v T) (is count, counted bool) {
-	is = count{attribute: x.Attribute, n: 1, key: x.Key(v)}
+	is = count{owner: x.Owner, attribute: x.Attribute, n: 1, key: x.Key(v)}
 	if x.Amount != nil {
 		is.n = x.Amount(v)
 	}
 	return is, is.n != 0 && is.key != (keys.Key{})
 }
 
-// count is what a counter has of an entity.
-type count struct {
-	attribute string
-	n         int64
-	key       keys.Key
-}
-
-// counts are those of an entity by the names of the counters.
-type counts map[string]count
-
-// countsOf returns what v is to be counted as.
-func (c *core) countsOf(v any) counts {
+// countsOf returns what v is to be counted as. The error says why it cannot be.
+func (c *core) countsOf(v any) (all counts, err error) {
 	if len(c.entity.Counters) == 0 {
-		return nil
-	}
-	all := counts{}
-	for i := range c.entity.Counters {
-		x := &c.entity.Counters[i]
-		if is, counted := x.amount(v); counted {
-			all[x.Name] = is
-		}
-	}
-	return all
-}
-
-// countsIn returns what the mark of an item says.
-func (c *core) countsIn(attributes table.Item) counts {
-	all := counts{}
-	for name, value := range item.ValueOf(attributes[item.Counted]).Map {
-		list := item.ValueOf(value).List
-		if len(list) < 3 {
-			continue
-		}
-		n, err := strconv.ParseInt(item.ValueOf(list[1]).Text, 10, 64)
-		of := table.Item{c.schema.PK: list[2]}
-		if c.schema.SK != "" && len(list) > 3 {
-			of[c.schema.SK] = list[3]
-		}
-		if err == nil {
-			all[name] = count{item.Text(list[0]), n, c.table.KeyOf("", of)}
-		}
-	}
-	return all
-}
-
-// mark returns the attribute that says what was counted; nil for nothing.
-func (c *core) mark(all counts) (types.AttributeValue, error) {
-	if len(all) == 0 {
 		return nil, nil
 	}
-	m := make(map[string]types.AttributeValue, len(all))
-	for name, is := range all {
-		of, err := c.table.IndexKey("", is.key)
-		if err != nil {
-			return nil, fmt.Errorf("counter %q: %w", name, err)
+	all = counts{}
+	for i := range c.entity.Counters {
+		x := &c.entity.Counters[i]
+		is, counted := x.amount(v)
+		switch {
+		case !counted:
+			continue
+		//mutants:guard an amount can be subtracted | TestAmountsThatCannotBeCounted
+		case is.n == math.MinInt64:
+			err = fmt.Errorf("%w: counter %q of %s: amount %d has no negative", table.ErrInvalid, x.Name, c.entity.Type, is.n)
+		case all.contest(is):
+			err = fmt.Errorf("%w: counter %q of %s counts in the item of another one, with another Owner", table.ErrInvalid, x.Name, c.entity.Type)
 		}
-		list := []types.AttributeValue{
-			&types.AttributeValueMemberS{Value: is.attribute},
-			&types.AttributeValueMemberN{Value: strconv.FormatInt(is.n, 10)}, of[c.schema.PK],
-		}
-		if c.schema.SK != "" {
-			list = append(list, of[c.schema.SK])
-		}
-		m[name] = &types.AttributeValueMemberL{Value: list}
+		all[x.Name] = is
 	}
-	return &types.AttributeValueMemberM{Value: m}, nil
+	return all, err
 }
 
 // counterNamed returns the counter of a name; a zero one for that of another release.
@@ -182,19 +147,21 @@ func (c *core) counterNamed(name string) *Counter[any] {
 	return &Counter[any]{}
 }
 
-// countSteps returns the steps that take back what was counted, and count what is: one for each
-// owner.
-func (c *core) countSteps(was, now counts, bounded bool) (steps []step) {
+// countSteps returns the steps that count what is, and take back what was counted of the entity,
+// and of others that it replaces: one for each owner.
+func (c *core) countSteps(now counts, bounded bool, was ...counts) (steps []step) {
 	add := func(name string, is count, n int64, begins bool) {
 		x := c.counterNamed(name)
 		t := item.Term{Counter: c.entity.Type + " " + name, Attribute: is.attribute, N: n}
 		if bounded {
 			t.Min, t.Max = x.Min, x.Max
 		}
-		i := slices.IndexFunc(steps, func(s step) bool { return s.key == is.key })
+		//mutants:guard amounts of two types are not added by one step | TestMarkOfTwoTypes | s.key == is.key && s.adds.Type == is.owner => s.key == is.key
+		i := slices.IndexFunc(steps, func(s step) bool { return s.key == is.key && s.adds.Type == is.owner })
 		if i < 0 {
 			i = len(steps)
-			steps = append(steps, step{verb: tally, key: is.key, name: t.Counter, adds: &item.Addition{Type: x.Owner, Creates: true}})
+			//mutants:guard an amount is taken back with the type that it was counted with | TestTakeBackMeetsAnotherType | Type: is.owner => Type: x.Owner
+			steps = append(steps, step{verb: tally, key: is.key, name: t.Counter, adds: &item.Addition{Type: is.owner, Creates: true}})
 		}
 		s := steps[i].adds
 		s.Terms = append(s.Terms, t)
@@ -202,23 +169,21 @@ func (c *core) countSteps(was, now counts, bounded bool) (steps []step) {
 		s.Creates = s.Creates && x.Alone && begins
 		s.Counts = s.Counts || begins
 	}
-	both := counts{}
-	maps.Copy(both, was)
-	maps.Copy(both, now)
-	for _, name := range slices.Sorted(maps.Keys(both)) {
-		before, had := was[name]
-		after, has := now[name]
-		switch {
-		case had && has && before.key == after.key && before.attribute == after.attribute:
-			add(name, after, after.n-before.n, false)
-		default:
-			if had {
-				add(name, before, -before.n, false)
+	goesOn := map[string]bool{}
+	for _, former := range was {
+		for _, name := range slices.Sorted(maps.Keys(former)) {
+			before, after := former[name], now[name]
+			//mutants:guard what counts now tells that the former type is gone | TestTakeBackMeetsAnotherType
+			if now.contest(before) {
+				continue // it is gone, or what counts now fails
 			}
-			if has {
-				add(name, after, after.n, true)
-			}
+			add(name, before, -before.n, false)
+			after.n = before.n
+			goesOn[name] = goesOn[name] || after == before
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		add(name, now[name], now[name].n, !goesOn[name])
 	}
 	return steps
 }
@@ -238,7 +203,12 @@ func (p *planner) saveCounts(d diff) (diff, error) {
 	if len(p.entity.Counters) == 0 {
 		return d, nil
 	}
-	was, before, wanted := p.countsIn(p.was.extra), p.countsOf(p.was.v), p.countsOf(p.v)
+	wanted, err := p.countsOf(p.v)
+	if err != nil {
+		return d, err
+	}
+	was := p.countsIn(p.was.extra)
+	before, _ := p.countsOf(p.was.v)
 	now := maps.Clone(was) // those of other releases stay
 	for i := range p.entity.Counters {
 		x := &p.entity.Counters[i]
@@ -249,7 +219,7 @@ func (p *planner) saveCounts(d diff) (diff, error) {
 		}
 		delete(now, x.Name)
 		//mutants:guard a refresh counts nothing in an owner that is missing | TestCountersAdopt | p.exact && was[x.Name] != is => false
-		gone := counted && p.isGone(is.key, x, p.exact && was[x.Name] != is)
+		gone := counted && p.isGone(is, p.exact && was[x.Name] != is)
 		switch {
 		case !counted:
 		case !gone, x.Alone && p.old.seen[is.key] == nil:
@@ -259,13 +229,14 @@ func (p *planner) saveCounts(d diff) (diff, error) {
 		}
 	}
 	taken := p.taken(was, now)
-	if maps.Equal(was, now) {
+	//mutants:guard an entity that moves takes its mark along | TestMovedEntitiesAreCounted | && (len(now) == 0 || p.countedOf(p.was.extra) == p.keys[0]) =>
+	if maps.Equal(was, now) && (len(now) == 0 || p.countedOf(p.was.extra) == p.keys[0]) {
 		return d, nil
 	}
 	if err := p.checkCounts(now, p.keys); err != nil {
 		return d, err
 	}
-	mark, err := p.mark(now)
+	mark, err := p.mark(p.keys[0], now)
 	if err != nil {
 		return d, err
 	}
@@ -277,7 +248,7 @@ func (p *planner) saveCounts(d diff) (diff, error) {
 	p.fields = p.fields.over(change)
 	p.marked = p.markAsRead()
 	maps.DeleteFunc(now, func(name string, is count) bool { return was[name] == is })
-	p.tallies = p.countSteps(taken, now, !p.exact)
+	p.tallies = p.countSteps(now, !p.exact, taken)
 	return d.over(change), nil
 }
 
@@ -286,7 +257,8 @@ func (p *planner) saveCounts(d diff) (diff, error) {
 func (p *planner) taken(was, now counts) counts {
 	taken := counts{}
 	for name, is := range was {
-		if now[name] != is && !p.isGone(is.key, p.counterNamed(name), p.exact) {
+		//mutants:guard of two types that an item had, the present one is read | TestTakeBackMeetsAnotherType | || was.contest(is) =>
+		if now[name] != is && !p.isGone(is, p.exact || was.contest(is)) {
 			taken[name] = is
 		}
 	}
@@ -295,22 +267,26 @@ func (p *planner) taken(was, now counts) counts {
 
 // isGone reports whether nothing counts under a key any more, as far as that was read. An owner
 // that was not read is taken to be there, unless it must be read, or a failed attempt doubts it.
-func (p *planner) isGone(key keys.Key, x *Counter[any], must bool) bool {
-	is, read := p.old.seen[key]
-	if read {
-		return is == nil || x.Owner != "" && item.Text(is[p.schema.TypeAttribute]) != x.Owner
+func (p *planner) isGone(is count, must bool) bool {
+	if owner, read := p.old.seen[is.key]; read {
+		return !p.countsAs(owner, is)
 	}
-	if (must || p.old.doubts[key]) && !slices.Contains(p.need, key) {
-		p.need = append(p.need, key)
+	if (must || p.old.doubts[is.key]) && !slices.Contains(p.need, is.key) {
+		p.need = append(p.need, is.key)
 	}
 	return false
+}
+
+// countsAs reports whether an item, nil if it is missing, is the owner of a count.
+func (c *core) countsAs(owner table.Item, is count) bool {
+	return owner != nil && item.Text(owner[c.schema.TypeAttribute]) == is.owner
 }
 
 // removeCounts plans that what was counted is taken back.
 func (p *planner) removeCounts() {
 	if len(p.entity.Counters) > 0 {
 		was := p.countsIn(p.was.extra)
-		p.steps = append(p.steps, p.countSteps(p.taken(was, nil), nil, true)...)
+		p.steps = append(p.steps, p.countSteps(nil, true, p.taken(was, nil))...)
 	}
 }
 
@@ -376,6 +352,10 @@ func (e *description) counterProblems(p *problems, spec schema.Table, fields []s
 		switch {
 		case x.Name == "" || x.Key == nil || x.Attribute == "" || x.Owner == "":
 			p.add("Counters[%d]: Name, Key, Owner and Attribute are required", i)
+		case !fits(x.Name) || !fits(x.Attribute) || !fits(x.Owner):
+			p.add("Counters[%d]: Name, Owner and Attribute must be UTF-8, and have at most %d bytes", i, maxCounterName)
+		case x.Owner == e.Type && !slices.Contains(e.Counted, x.Attribute):
+			p.add("Counters[%d]: Owner is the entity itself, whose Counted has no %q", i, x.Attribute)
 		case named[x.Name]:
 			p.add("Counters[%d]: another one is named %q", i, x.Name)
 		case x.Attribute == item.Counted || slices.Contains(attributesOf(spec), x.Attribute):
@@ -385,15 +365,24 @@ func (e *description) counterProblems(p *problems, spec schema.Table, fields []s
 		}
 		named[x.Name] = true
 	}
-	for _, name := range e.Counted {
+	for i, name := range e.Counted {
 		f, kind := item.FieldKind(e.typ, name)
+		_, plain := item.Field(e.typ, name)
 		switch {
+		case slices.Contains(e.Counted[:i], name):
+			p.add("Counted: attribute %q is there twice", name)
 		case name == item.Counted || name == e.Version || slices.Contains(attributesOf(spec), name):
 			p.add("Counted: attribute %q has another use", name)
-		case kind != item.N || f.Kind() != reflect.Int64 && f.Kind() != reflect.Int:
-			p.add("Counted: attribute %q needs a field of type int64, which holds each number", name)
+		case kind != item.N || !plain || f.Kind() != reflect.Int64 && f.Kind() != reflect.Int:
+			p.add("Counted: attribute %q needs a field of type int64, which holds each number, and is no pointer", name)
 		case known && e.reads(name):
 			p.add("Counted: a function of the entity reads attribute %q, which changes without a write of the entity", name)
 		}
 	}
 }
+
+// maxCounterName is how many bytes a name in marks has, of which each item has a copy.
+const maxCounterName = 255
+
+// fits reports whether marks hold a name.
+func fits(name string) bool { return utf8.ValidString(name) && len(name) <= maxCounterName }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -164,10 +165,10 @@ func marked(tb testing.TB, tbl *table.Table) map[string]int64 {
 			if !ok || !strings.HasPrefix(item["pk"].(*types.AttributeValueMemberS).Value, "LINE#") {
 				continue // a copy
 			}
-			for _, v := range m.Value {
+			for _, v := range m.Value["in"].(*types.AttributeValueMemberM).Value {
 				l := v.(*types.AttributeValueMemberL).Value
-				n, _ := strconv.ParseInt(l[1].(*types.AttributeValueMemberN).Value, 10, 64)
-				sums[l[2].(*types.AttributeValueMemberS).Value+" "+l[0].(*types.AttributeValueMemberS).Value] += n
+				n, _ := strconv.ParseInt(l[2].(*types.AttributeValueMemberN).Value, 10, 64)
+				sums[l[3].(*types.AttributeValueMemberS).Value+" "+l[1].(*types.AttributeValueMemberS).Value] += n
 			}
 		}
 		if page.Next == "" {
@@ -391,6 +392,19 @@ func TestOwnerReCreated(t *testing.T) {
 	s.has(t, "re-created", "a", 0, 0)
 	expect.OK(t, s.lines.Delete(ctx, lineKey("1")))
 	s.has(t, "below zero", "a", -1, -3)
+
+	// It is deleted only if it counts nothing.
+	b := basket{ID: "b"}
+	expect.OK(t, s.baskets.Create(ctx, &b))
+	expect.OK(t, s.lines.Create(ctx, &line{ID: "1", Basket: "b", N: 3}))
+	ifEmpty := func() error {
+		ops := s.baskets.DeleteOps(b)
+		ops[0] = ops[0].If(table.If("attribute_not_exists(lines) OR lines = ?", 0))
+		return s.table.Transact(ctx, ops...)
+	}
+	expect.Err(t, ifEmpty(), table.ErrConditionFailed)
+	expect.OK(t, s.lines.Delete(ctx, lineKey("1")))
+	expect.OK(t, ifEmpty())
 }
 
 func TestExpiredOwner(t *testing.T) {
@@ -478,6 +492,318 @@ func TestMoveOverExpired(t *testing.T) {
 	expect.Equal(t, "uncounted", expect.Value(s.lines.Uncount(ctx, lineKey("1")))(t), true)
 	expect.OK(t, to())
 	s.has(t, "moved", "a", 1, 1)
+}
+
+// hall is an item of another type under the key of a basket, which has the same attributes.
+type hall struct {
+	ID       string `dynamodbav:"id"`
+	Lines    int64  `dynamodbav:"lines"`
+	Pieces   int64  `dynamodbav:"pieces"`
+	Revision string `dynamodbav:"revision"`
+}
+
+var hallEntity = repo.Entity[hall]{
+	Type: "HALL", Version: "revision", Counted: []string{"pieces"},
+	Key: func(h hall) keys.Key { return basketKey(h.ID) },
+}
+
+// TestTakeBackMeetsAnotherType: another item has the key of the owner by now. It keeps what it
+// has, also where a release takes back that does not know the counter, or whose counter of the
+// name has another Owner.
+func TestTakeBackMeetsAnotherType(t *testing.T) {
+	t.Parallel()
+	fewer, other := lineEntity(10), lineEntity(10)
+	fewer.Counters = fewer.Counters[:1]
+	other.Counters = []repo.Counter[line]{{Name: "lines", Key: inBasket, Owner: "HALL", Attribute: "pieces"}}
+	more := other
+	more.Counters = []repo.Counter[line]{{Name: "hall", Key: inBasket, Owner: "HALL", Attribute: "pieces"}}
+	for name, e := range map[string]repo.Entity[line]{"a counter less": fewer, "another Owner": other, "one more": more} {
+		for what, c := range map[string]struct {
+			expires bool
+			write   func(context.Context, *table.Table, *repo.Repo[line]) error
+			counts  int64
+		}{
+			"Delete": {false, func(ctx context.Context, _ *table.Table, r *repo.Repo[line]) error {
+				return r.Delete(ctx, lineKey("1"))
+			}, 0},
+			"Refresh and Delete": {false, func(ctx context.Context, _ *table.Table, r *repo.Repo[line]) error {
+				_, err := r.Refresh(ctx, lineKey("1"))
+				return errors.Join(err, r.Delete(ctx, lineKey("1")))
+			}, 0},
+			"Uncount": {true, func(ctx context.Context, _ *table.Table, r *repo.Repo[line]) error {
+				_, err := r.Uncount(ctx, lineKey("1"))
+				return err
+			}, 0},
+			"UncountOps": {true, func(ctx context.Context, tbl *table.Table, r *repo.Repo[line]) error {
+				image, err := table.Get[table.Item](ctx, tbl.IncludingExpired(), lineKey("1"))
+				for _, op := range r.UncountOps(image) {
+					if e := tbl.Do(ctx, op); !errors.Is(e, table.ErrUncounted) {
+						err = errors.Join(err, e)
+					}
+				}
+				return err
+			}, 0},
+			"Create": {true, func(ctx context.Context, _ *table.Table, r *repo.Repo[line]) error {
+				return r.Create(ctx, &line{ID: "1", Basket: "a", N: 2})
+			}, 1},
+		} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				s, ctx := newShopping(t, lineEntity(10)), t.Context()
+				halls, lines := newRepo(t, s.table, hallEntity), newRepo(t, s.table, e)
+				expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+				l := line{ID: "1", Basket: "a", N: 5}
+				if c.expires {
+					l.ExpiresAt = past
+				}
+				expect.OK(t, s.lines.Create(ctx, &l))
+				expect.OK(t, s.baskets.Delete(ctx, basketKey("a")))
+				expect.OK(t, s.table.Do(ctx, table.Put(basketKey("a"), map[string]any{
+					"entityType": "HALL", "id": "a", "lines": 100, "pieces": 1000, "revision": "R",
+				})))
+				err := c.write(ctx, s.table, lines)
+				if name == "a counter less" && c.counts > 0 {
+					expect.Err(t, err, table.ErrUncounted)
+					c.counts = 0
+				} else {
+					expect.OK(t, err)
+				}
+				h := expect.Value(halls.Get(ctx, basketKey("a")))(t)
+				expect.Equal(t, "numbers of another item", fmt.Sprint(h.Lines, h.Pieces), fmt.Sprint(100, 1000+c.counts))
+			})
+		}
+	}
+}
+
+// TestMarkOfTwoTypes: two releases have counted in items of two types under one key. The present
+// one is told from the one that is gone.
+func TestMarkOfTwoTypes(t *testing.T) {
+	t.Parallel()
+	inHall := plainLine
+	inHall.Counters = []repo.Counter[line]{{Name: "hall", Key: inBasket, Owner: "HALL", Attribute: "pieces"}}
+	for _, now := range []string{"HALL", "BASKET"} {
+		for _, expires := range []bool{false, true} {
+			t.Run(fmt.Sprint(now, ", expires ", expires), func(t *testing.T) {
+				t.Parallel()
+				s, ctx := newShopping(t, lineEntity(10)), t.Context()
+				lines := newRepo(t, s.table, inHall)
+				is := func(of string, lines, pieces int) {
+					expect.OK(t, s.table.Do(ctx, table.Put(basketKey("a"), map[string]any{
+						"entityType": of, "id": "a", "lines": lines, "pieces": pieces, "revision": "R",
+					})))
+				}
+				is("BASKET", 0, 0)
+				expect.OK(t, s.lines.Create(ctx, &line{ID: "1", Basket: "a", N: 5}))
+				is("HALL", 100, 1000)
+				expect.Value(lines.Refresh(ctx, lineKey("1")))(t)
+				is(now, 1, 5)
+				image := storedItem(t, s.table, lineKey("1"))
+				if expires {
+					s.set(t, lineKey("1"), "expiresAt", int(past))
+					expect.Equal(t, "uncounted", expect.Value(lines.Uncount(ctx, lineKey("1")))(t), true)
+				} else {
+					expect.OK(t, lines.Delete(ctx, lineKey("1")))
+				}
+				want := map[string]string{"HALL": "1 4", "BASKET": "0 0"}[now]
+				b := expect.Value(table.Get[hall](ctx, s.table, basketKey("a")))(t)
+				expect.Equal(t, "numbers", fmt.Sprint(b.Lines, b.Pieces), want)
+
+				is(now, 1, 5)
+				var gone []string
+				for _, op := range lines.UncountOps(image) { // of a record of the stream
+					if err := s.table.Do(ctx, op); err != nil {
+						expect.Err(t, err, table.ErrUncounted)
+						gone = append(gone, fmt.Sprint(op.Key()))
+					}
+				}
+				expect.Equal(t, "ops of a type that is gone", len(gone), 1)
+				b = expect.Value(table.Get[hall](ctx, s.table, basketKey("a")))(t)
+				expect.Equal(t, "numbers, by ops", fmt.Sprint(b.Lines, b.Pieces), want)
+			})
+		}
+	}
+}
+
+// TestAmountsThatCannotBeCounted are refused before anything is written.
+func TestAmountsThatCannotBeCounted(t *testing.T) {
+	t.Parallel()
+	e := lineEntity(math.MaxInt64)
+	e.Counters[1].Min = new(int64(math.MinInt64))
+	s, ctx := newShopping(t, e), t.Context()
+	expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+	l := line{ID: "1", Basket: "a", N: -5e18}
+	expect.OK(t, s.lines.Create(ctx, &l))
+	least, far, saved := l, l, l
+	least.N, far.N, saved.N = math.MinInt64, 5e18, 5e18
+	twice := plainLine
+	twice.Counters = []repo.Counter[line]{
+		{Name: "lines", Key: inBasket, Owner: "BASKET", Attribute: "lines"}, {Name: "hall", Key: inBasket, Owner: "HALL", Attribute: "pieces"},
+	}
+	before := len(s.faults.Requests("TransactWriteItems"))
+	for what, err := range map[string]error{
+		"Create":       s.lines.Create(ctx, &line{ID: "2", Basket: "a", N: math.MinInt64}),
+		"CreateOps":    s.table.Transact(ctx, s.lines.CreateOps(&line{ID: "2", Basket: "a", N: math.MinInt64})...),
+		"UpdateOps":    s.table.Transact(ctx, s.lines.UpdateOps(l, &least)...),
+		"a difference": s.table.Transact(ctx, s.lines.UpdateOps(l, &far)...),
+		"Save":         s.lines.Save(ctx, &saved),
+		"Update":       expect.ErrOf(s.lines.Update(ctx, lineKey("1"), func(l *line) error { l.N = 5e18; return nil })),
+		"two Owners":   newRepo(t, s.table, twice).Create(ctx, &line{ID: "2", Basket: "a"}),
+	} {
+		if !errors.Is(err, table.ErrInvalid) || what != "two Owners" && !strings.Contains(err.Error(), "pieces") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	expect.Equal(t, "requests", len(s.faults.Requests("TransactWriteItems")), before)
+	s.has(t, "as before", "a", 1, -5e18)
+	expect.OK(t, s.lines.Delete(ctx, lineKey("1")))
+	s.has(t, "deleted", "a", 0, 0)
+}
+
+// TestOwnersWithoutANumber: what stands in for the number is reported for what it is, at once.
+func TestOwnersWithoutANumber(t *testing.T) {
+	t.Parallel()
+	for what, is := range map[string]types.AttributeValue{
+		"NULL": &types.AttributeValueMemberNULL{Value: true}, "a text": &types.AttributeValueMemberS{Value: "secret"},
+	} {
+		for _, attribute := range []string{"lines", "pieces"} { // without a bound, and with one
+			t.Run(what+" in "+attribute, func(t *testing.T) {
+				t.Parallel()
+				s, ctx := newShopping(t, lineEntity(10)), t.Context()
+				expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+				expect.OK(t, s.plain.Create(ctx, &line{ID: "1", Basket: "a", N: 1}))
+				expect.OK(t, s.table.Do(ctx, table.Patch(basketKey("a"), table.Item{attribute: is})))
+				for _, err := range []error{
+					s.lines.Create(ctx, &line{ID: "2", Basket: "a", N: 1}),
+					expect.ErrOf(s.lines.Refresh(ctx, lineKey("1"))),
+				} {
+					expect.Err(t, err, table.ErrUncounted)
+					expect.NotErr(t, err, table.ErrConflict)
+					if text := err.Error(); !strings.Contains(text, `"`+attribute+`"`) || strings.Contains(text, "secret") {
+						t.Errorf("the error does not name the attribute alone: %v", err)
+					}
+				}
+				s.remove(t, basketKey("a"), attribute) // as the error says
+				expect.Value(s.lines.Refresh(ctx, lineKey("1")))(t)
+				s.has(t, "repaired", "a", 1, 1)
+			})
+		}
+	}
+}
+
+// TestOwnersKeepRespelledNumbers: a write of an owner does not store its numbers, so it deletes
+// none that is spelled in other letters.
+func TestOwnersKeepRespelledNumbers(t *testing.T) {
+	t.Parallel()
+	s, ctx := newShopping(t, lineEntity(10)), t.Context()
+	expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+	s.remove(t, basketKey("a"), "lines")
+	s.set(t, basketKey("a"), "Lines", 7)
+	expect.Value(s.baskets.Update(ctx, basketKey("a"), func(b *basket) error { b.Name = "new"; return nil }))(t)
+	s.has(t, "updated", "a", 7, 0)
+}
+
+// visit is an entity of another type: its main item, copy and claim can have the keys of lines.
+type visit struct {
+	ID       string `dynamodbav:"id"`
+	Copy     string `dynamodbav:"copy,omitempty"`
+	Claim    string `dynamodbav:"claim,omitempty"`
+	Revision string `dynamodbav:"revision"`
+}
+
+func visitEntity() repo.Entity[visit] {
+	at := func(pk string) keys.Key {
+		if pk == "" {
+			return keys.Key{}
+		}
+		pk, sk, _ := strings.Cut(pk, " ")
+		return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
+	}
+	return repo.Entity[visit]{
+		Type: "VISIT", Version: "revision", Key: func(b visit) keys.Key { return at(b.ID) },
+		Copies: []repo.Copy[visit]{{Key: func(b visit) keys.Key { return at(b.Copy) }}},
+		Claims: func(b visit) []keys.Key { return []keys.Key{at(b.Claim)} },
+		Counters: []repo.Counter[visit]{{ // which counts nothing
+			Name: "none", Owner: "BASKET", Attribute: "lines", Key: func(visit) keys.Key { return keys.Key{} },
+		}},
+	}
+}
+
+// TestChangesOverExpired: each item that another entity with counters creates over an expired
+// line takes it out of the numbers, or is refused. A copy of the line counts nothing.
+func TestChangesOverExpired(t *testing.T) {
+	t.Parallel()
+	for what, b := range map[string]visit{
+		"main item": {ID: "LINE#1 METADATA"},
+		"copy":      {ID: "B b", Copy: "LINE#1 METADATA"},
+		"claim":     {ID: "B b", Claim: "LINE#1 METADATA"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, ctx := newShopping(t, richLine(10)), t.Context()
+			visits := newRepo(t, s.table, visitEntity())
+			expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+			expect.OK(t, s.lines.Create(ctx, &line{ID: "1", Basket: "a", N: 3, ExpiresAt: past}))
+			other := visit{ID: "O o"}
+			expect.OK(t, visits.Create(ctx, &other))
+			changed := other
+			changed.Copy, changed.Claim = b.Copy, b.Claim
+			if what == "main item" {
+				changed.ID = b.ID
+			}
+			err := expect.ErrOf(visits.Update(ctx, keys.Key{PK: "O", SK: "o"}, func(o *visit) error { *o = changed; return nil }))
+			expect.Err(t, err, table.ErrConditionFailed)
+			expect.NotErr(t, err, table.ErrConflict)
+			fresh := b
+			expect.Err(t, s.table.Transact(ctx, visits.CreateOps(&fresh)...), table.ErrConditionFailed)
+			s.has(t, "as before", "a", 1, 3)
+			expect.OK(t, visits.Create(ctx, &b))
+			s.has(t, "created", "a", 0, 0)
+		})
+	}
+}
+
+// TestCreateOverExpiredCopies: the main item of what was copied says what is counted, or has gone.
+func TestCreateOverExpiredCopies(t *testing.T) {
+	t.Parallel()
+	for what, b := range map[string]visit{
+		"main item": {ID: "BASKET#a LINE#1"},
+		"copy":      {ID: "B b", Copy: "BASKET#a LINE#1"},
+		"claim":     {ID: "B b", Claim: "BASKET#a LINE#1"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, ctx := newShopping(t, richLine(10)), t.Context()
+			expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+			expect.OK(t, s.lines.Create(ctx, &line{ID: "1", Basket: "a", N: 3, ExpiresAt: past}))
+			expect.OK(t, newRepo(t, s.table, visitEntity()).Create(ctx, &b))
+			s.has(t, "created", "a", 1, 3)
+			expect.Equal(t, "uncounted", expect.Value(s.lines.Uncount(ctx, lineKey("1")))(t), true)
+			s.has(t, "uncounted", "a", 0, 0)
+		})
+	}
+	t.Run("CreateOps", func(t *testing.T) { // DynamoDB has deleted the main item, but not yet the copy
+		t.Parallel()
+		s, ctx := newShopping(t, richLine(10)), t.Context()
+		expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+		expect.OK(t, s.lines.Create(ctx, &line{ID: "1", Basket: "a", N: 3, ExpiresAt: past}))
+		image := expect.Value(table.Get[table.Item](ctx, s.table.IncludingExpired(), lineKey("1")))(t)
+		expect.OK(t, s.table.Transact(ctx, append(s.lines.UncountOps(image), table.Delete(lineKey("1")))...))
+		expect.OK(t, s.table.Transact(ctx, s.lines.CreateOps(&line{ID: "1", Basket: "a", N: 1})...))
+		s.has(t, "created again", "a", 1, 1)
+	})
+}
+
+// TestMovedEntitiesAreCounted: an entity whose main key has changed is the one that counts.
+func TestMovedEntitiesAreCounted(t *testing.T) {
+	t.Parallel()
+	s, ctx := newShopping(t, lineEntity(10)), t.Context()
+	expect.OK(t, s.baskets.Create(ctx, &basket{ID: "a"}))
+	expect.OK(t, s.lines.Create(ctx, &line{ID: "1", Basket: "a", N: 3}))
+	expect.Value(s.lines.Update(ctx, lineKey("1"), func(l *line) error { l.ID = "2"; return nil }))(t)
+	s.has(t, "moved", "a", 1, 3)
+	s.set(t, lineKey("2"), "expiresAt", int(past))
+	expect.OK(t, newRepo(t, s.table, visitEntity()).Create(ctx, &visit{ID: "B b", Claim: "LINE#2 METADATA"}))
+	s.has(t, "claimed", "a", 0, 0)
 }
 
 // TestUncount sweeps expired lines, and handles the records of those that DynamoDB has deleted.
@@ -1006,6 +1332,12 @@ func TestNewRefusesCounters(t *testing.T) {
 		"an upgraded mark": func(e *repo.Entity[line]) {
 			e.Upgrades = []repo.Upgrade{{Removes: []string{"entityCounted"}, Change: func(table.Item) error { return nil }}}
 		},
+		"a name of other bytes": one(func(c *repo.Counter[line]) { c.Name = "\xff" }),
+		"a name that is long":   one(func(c *repo.Counter[line]) { c.Name = strings.Repeat("n", 256) }),
+		"in its own type":       one(func(c *repo.Counter[line]) { c.Owner = "LINE" }),
+		"counted twice": func(e *repo.Entity[line]) {
+			e.Counters, e.Counted = nil, []string{"n", "n"}
+		},
 		"counted in a text":   func(e *repo.Entity[line]) { e.Counted = []string{"note"} },
 		"counted in no field": func(e *repo.Entity[line]) { e.Counted = []string{"none"} },
 		"counted in expiry":   func(e *repo.Entity[line]) { e.Counted = []string{"expiresAt"} },
@@ -1026,6 +1358,12 @@ func TestNewRefusesCounters(t *testing.T) {
 		Revision string `dynamodbav:"revision"`
 	}
 	_, err := repo.New(tbl, repo.Entity[narrow]{Type: "N", Version: "revision", Counted: []string{"n"}, Key: func(narrow) keys.Key { return docKey }})
+	expect.Err(t, err, table.ErrInvalid)
+	type optional struct {
+		N        *int64 `dynamodbav:"n"`
+		Revision string `dynamodbav:"revision"`
+	}
+	_, err = repo.New(tbl, repo.Entity[optional]{Type: "N", Version: "revision", Counted: []string{"n"}, Key: func(optional) keys.Key { return docKey }})
 	expect.Err(t, err, table.ErrInvalid)
 	of := []repo.Counter[map[string]any]{{Name: "n", Owner: "N", Attribute: "n", Key: func(map[string]any) keys.Key { return docKey }}}
 	_, err = repo.New(tbl, repo.Entity[map[string]any]{Type: "M", Version: "revision", Counters: of, Key: func(map[string]any) keys.Key { return docKey }})

@@ -54,7 +54,7 @@
 //	an entity   entity.go version.go upgrade.go core.go item.go indexfield.go decided.go
 //	            vector.go names.go
 //	reads       repo.go collect.go decode.go
-//	a write     load.go diff.go plan.go plancopy.go claim.go counter.go unread.go step.go run.go
-//	            uncount.go write.go update.go ops.go patch.go
+//	a write     load.go diff.go plan.go plancopy.go claim.go mark.go counter.go unread.go step.go
+//	            run.go uncount.go write.go update.go ops.go patch.go
 //	repairs     loose.go refresh.go deleteall.go
 package repo

@@ -19,10 +19,10 @@ func (r *Repo[T]) CreateOps(v *T) []table.Op { return r.core.createOps(v, v) }
 
 // createOps returns the ops of [Repo.CreateOps]. It sets the stamp in made, which becomes the
 // value of v, and may be v.
-func (c *core) createOps(v, made any) []table.Op { return c.createOver(v, made, over{}) }
+func (c *core) createOps(v, made any) []table.Op { return c.createOver(v, made, nil) }
 
-// createOver is createOps over an expired item, which is taken out of what it is counted in.
-func (c *core) createOver(v, made any, former over) []table.Op {
+// createOver is createOps over expired items, which are taken out of what they are counted in.
+func (c *core) createOver(v, made any, former map[keys.Key]over) []table.Op {
 	if isNil(v) {
 		return c.refused(errNilValue)
 	}
@@ -30,13 +30,11 @@ func (c *core) createOver(v, made any, former over) []table.Op {
 	made, fields, err := c.encodeNext(v, made, next)
 	tallies, err := c.tallies(made, fields, former, err)
 	expiry := c.expiryIn(fields) // which become an item
-	ops := c.eachMade(made, fields, next, err, create)
-	//mutants:guard nothing is created over an expired entity that still counts | TestCreateOverExpired
-	if same := former.marked(c); same != nil && err == nil {
-		ops[0] = ifSame(ops[0], same)
-	}
+	ops := c.eachMade(made, fields, next, err, create, former)
 	for _, key := range c.claimsOf(made) {
-		ops = append(ops, c.op(c.newClaim(key, c.entity.Key(made), expiry)))
+		s := c.newClaim(key, c.entity.Key(made), expiry)
+		s.same = former[key].marked()
+		ops = append(ops, c.op(s))
 	}
 	for _, key := range c.uniqueOf(made) {
 		ops = append(ops, c.op(c.newUnique(key)))
@@ -49,22 +47,29 @@ func (c *core) createOver(v, made any, former over) []table.Op {
 
 // tallies returns the steps that count a new entity, and adds its mark to its attributes. What
 // others count in it is left out of these.
-func (c *core) tallies(made any, fields table.Item, former over, err error) ([]step, error) {
+func (c *core) tallies(made any, fields table.Item, former map[keys.Key]over, err error) ([]step, error) {
 	for _, name := range c.entity.Counted {
 		delete(fields, name)
 	}
 	if len(c.entity.Counters) == 0 || err != nil {
 		return nil, err
 	}
-	now := c.countsOf(made)
-	mark, err := c.mark(now)
+	now, err := c.countsOf(made)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := c.mark(c.entity.Key(made), now)
 	if err == nil {
 		err = c.checkCounts(now, c.keysOf(made))
 	}
 	if mark != nil {
 		fields[item.Counted] = mark
 	}
-	return c.countSteps(former.counts, now, true), err
+	was := make([]counts, 0, len(former))
+	for _, key := range append(c.keysOf(made), c.claimsOf(made)...) {
+		was = append(was, former[key].counts)
+	}
+	return c.countSteps(now, true, was...), err
 }
 
 // PutOps returns the op that stores v, for an entity without a Version. It has no condition, so
@@ -83,7 +88,7 @@ func (c *core) putOps(v any) []table.Op {
 		return c.refused(errors.New("PutOps replace items without a condition, and the entity has a Version; use CreateOps for a new entity, and UpdateOps for a stored one"))
 	}
 	fields, err := c.encodeToStore(v)
-	return c.eachMade(v, fields, stamp{}, err, overwrite)
+	return c.eachMade(v, fields, stamp{}, err, overwrite, nil)
 }
 
 // UpdateOps returns the ops that store v in place of old, the value as it was read, and sets
@@ -96,7 +101,8 @@ func (c *core) putOps(v any) []table.Op {
 // interfaces in it stays as it is stored if it did not change. That can be seen only if old and
 // v share no map, slice or pointer of it: clone it, or read twice. What both share in an interface
 // and in claims must not be changed in place. If old has no version, the ops are those of CreateOps; if the entity has none, of
-// PutOps.
+// PutOps. A change of what [Counter]s count is [table.ErrStale] until the entity was counted as
+// old shows it.
 func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op { return r.core.updateOps(&old, v) }
 
 func (c *core) updateOps(old, v any) []table.Op {
@@ -128,6 +134,9 @@ func (c *core) updateOps(old, v any) []table.Op {
 // DeleteOps returns the ops that remove the entity that was read as v, with its copies and
 // claims. They read nothing: an item that is not as v shows it is [table.ErrStale], and so is a
 // former copy that is still there. Use [Repo.Delete] for these.
+//
+// An entity with [Counter]s that was not counted as v shows it, as before a backfill, is
+// [table.ErrStale], too, and one whose owner is missing [table.ErrUncounted].
 //
 // If the entity has copies and v has no version, running the ops is [table.ErrInvalid]. For an
 // entity without a Version, they have no condition.
@@ -172,13 +181,13 @@ func (c *core) each(v any, plan func(i int, key keys.Key) step) []table.Op {
 }
 
 // eachMade returns the op of a step for each item that is made of v: of its attributes, or the
-// reason why there are none.
-func (c *core) eachMade(v any, fields table.Item, next stamp, err error, does verb) []table.Op {
+// reason why there are none. former are expired items that they replace.
+func (c *core) eachMade(v any, fields table.Item, next stamp, err error, does verb, former map[keys.Key]over) []table.Op {
 	return c.each(v, func(i int, key keys.Key) step {
 		if i == 0 && err == nil {
 			err = c.checkValue(v, nil, key, fields, func(name string) bool { return fields[name] != nil })
 		}
-		return step{verb: does, made: c.made(i, key, v, fields, next, err)}
+		return step{verb: does, made: c.made(i, key, v, fields, next, err), main: i == 0, same: former[key].marked()}
 	})
 }
 

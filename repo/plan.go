@@ -204,7 +204,7 @@ func (p *planner) saveMain(d diff) error {
 	}
 	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.was.raw), p.becomes)
 	main.verb, main.name = remove, name+" (old key)"
-	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, made: made, main: true, same: over{}.marked(p.core)})
+	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, made: made, main: true})
 	return made.Err
 }
 
@@ -329,6 +329,9 @@ func (p *planner) failedAt(key keys.Key, name string, err error) *table.Error {
 
 // checkExchange reports two steps about one item, as when two copies exchange their keys.
 func (p *planner) checkExchange() error {
+	if len(p.need) > 0 {
+		return nil // the plan is made again
+	}
 	for i, s := range p.steps {
 		for _, other := range p.steps[:i] {
 			if other.key == s.key {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -77,6 +78,8 @@ func (c *core) judge(failed []*table.Error, from int, s *snapshot, p *plan) outc
 				worst = overtaken
 			}
 		case p.steps[i].main && p.steps[i].verb == create && !errors.Is(f, table.ErrConflict): // the key is taken
+		//mutants:guard a copy or claim over an expired entity that still counts is no conflict | TestChangesOverExpired
+		case p.steps[i].verb == create && errors.Is(f, table.ErrConditionFailed):
 		//mutants:guard a save of an owner does not fail since others count in it | TestReplacedOwners
 		case p.steps[i].main && p.steps[i].same != nil && errors.Is(f, table.ErrConditionFailed):
 			worst = max(worst, doubtful)
@@ -100,6 +103,10 @@ func (c *core) judge(failed []*table.Error, from int, s *snapshot, p *plan) outc
 // mayHold reports whether an op of a transaction failed for what is stored, or for a
 // conflict: a plan of what is stored then may succeed.
 func mayHold(failed error) bool {
+	//mutants:guard an owner that cannot count is no conflict | TestOwnersWithoutANumber
+	if errors.Is(failed, item.ErrNoNumber) {
+		return false
+	}
 	return slices.ContainsFunc([]error{
 		table.ErrConditionFailed, table.ErrExists, table.ErrNotFound, table.ErrWrongType, table.ErrNewerShape, table.ErrConflict, table.ErrUncounted,
 	}, func(target error) bool { return errors.Is(failed, target) })

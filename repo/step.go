@@ -73,13 +73,24 @@ func (c *core) ops(steps []step) ([]table.Op, error) {
 	return ops, nil
 }
 
+// creation returns the op of a create, which replaces an expired item only if that is not counted,
+// or as it was read.
+func (c *core) creation(s step) table.Op {
+	//mutants:guard a key that moves is created, not put | TestRepo/copies/Update_that_moves,_Create ./suites/schedules | Create => Put
+	//mutants:guard a main key that moves is created, not put | TestRepo/revision/Update_that_moves_the_main_key ./suites/schedules | Create => Put
+	op := table.Create(s.key, s.made).WithName(s.name)
+	//mutants:guard nothing is created over an expired entity that still counts | TestCreateOverExpired
+	if s.same == nil {
+		return c.unlessCounted(op, s.main)
+	}
+	return ifSame(op, s.same)
+}
+
 // op returns the op of a step. Its guard is the stamp that the item has, or all that it has.
 func (c *core) op(s step) (op table.Op) {
 	switch s.verb {
 	case create:
-		//mutants:guard a key that moves is created, not put | TestRepo/copies/Update_that_moves,_Create ./suites/schedules | Create => Put
-		//mutants:guard a main key that moves is created, not put | TestRepo/revision/Update_that_moves_the_main_key ./suites/schedules | Create => Put
-		return ifSame(table.Create(s.key, s.made).WithName(s.name), s.same)
+		return c.creation(s)
 	case tally:
 		return table.Add(s.key, *s.adds).WithName(s.name)
 	case none:

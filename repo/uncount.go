@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
@@ -12,18 +13,40 @@ import (
 // An entity that has expired is still counted. What takes it out of the numbers is a Create
 // over it, [Repo.Uncount] or [Repo.UncountOps].
 
-// over is an expired item that an entity is created over, and what it is still counted as.
+// over is an expired item that is replaced, and what it is still counted as.
 type over struct {
 	item   table.Item
 	counts counts
 }
 
-// marked returns what a Create expects: no expired entity that is counted, or just this one.
-func (o over) marked(c *core) table.Item {
-	if len(c.entity.Counters) == 0 || c.schema.TTLAttribute == "" {
+// marked returns the mark that a create expects to replace, if one was read.
+func (o over) marked() table.Item {
+	if o.item == nil {
 		return nil
 	}
 	return table.Item{item.Counted: o.item[item.Counted]}
+}
+
+// overs returns the expired items that v replaces, by key, as far as they are doubted: a create
+// of them has failed.
+func (c *core) overs(ctx context.Context, v any, doubted doubts) (map[keys.Key]over, error) {
+	all := map[keys.Key]over{}
+	for _, key := range append(c.keysOf(v), c.claimsOf(v)...) {
+		if !doubted[key] {
+			continue
+		}
+		o, err := c.stillCounted(ctx, key, doubted)
+		if err != nil {
+			return nil, err
+		}
+		ours := key == c.entity.Key(v) && c.checkType(o.item) == nil
+		//mutants:guard a copy that is replaced takes nothing back | TestCreateOverExpiredCopies
+		if !ours && c.countedOf(o.item) != key { // its main item counts
+			o.counts = nil
+		}
+		all[key] = o
+	}
+	return all, nil
 }
 
 // stillCounted reads the item under a key, expired or not, and what is to be taken back of it:
@@ -37,32 +60,33 @@ func (c *core) stillCounted(ctx context.Context, key keys.Key, doubted doubts) (
 		return o, err
 	}
 	o.counts = c.countsIn(o.item)
-	for name, is := range o.counts {
-		if !doubted[is.key] {
+	all := maps.Clone(o.counts)
+	for name, is := range all {
+		if !doubted[is.key] && !all.contest(is) {
 			continue
 		}
 		owner, err := c.peek(ctx, is.key)
 		if err != nil {
 			return o, err
 		}
-		if of := c.counterNamed(name).Owner; owner == nil || of != "" && item.Text(owner[c.schema.TypeAttribute]) != of {
+		if !c.countsAs(owner, is) {
 			delete(o.counts, name)
 		}
 	}
 	return o, nil
 }
 
-// doubt notes what a Create under a key did not know: that an expired entity is still counted,
-// or that an owner of that is gone. It reports whether another attempt can succeed.
-func (c *core) doubt(failed []*table.Error, key keys.Key, doubted doubts) (again bool) {
+// doubt notes what a Create did not know: that an expired entity under one of its keys is still
+// counted, or that an owner of that is gone. It reports whether another attempt can succeed.
+func (c *core) doubt(failed []*table.Error, doubted doubts) (again bool) {
 	if len(c.entity.Counters) == 0 {
 		return false
 	}
 	for _, f := range failed {
 		switch {
-		case f.Key == key && errors.Is(f, table.ErrConditionFailed):
-			doubted[key], again = true, true
-		case doubted[key] && !doubted[f.Key] && errors.Is(f, table.ErrUncounted):
+		case errors.Is(f, table.ErrConditionFailed):
+			doubted[f.Key], again = true, true
+		case len(doubted) > 0 && !doubted[f.Key] && errors.Is(f, table.ErrUncounted):
 			doubted[f.Key], again = true, true
 		}
 	}
@@ -102,7 +126,7 @@ func (c *core) uncountOps(key keys.Key, image table.Item) (ops []table.Op) {
 	case err != nil, kind != mainItem:
 		return nil
 	}
-	for _, s := range c.countSteps(c.countsIn(image), nil, false) {
+	for _, s := range c.countSteps(nil, false, c.countsIn(image)) {
 		ops = append(ops, c.op(s))
 	}
 	return ops
@@ -128,7 +152,7 @@ func (c *core) uncount(ctx context.Context, key keys.Key) (done bool, err error)
 		as := table.Item{item.Counted: o.item[item.Counted], c.schema.TTLAttribute: o.item[c.schema.TTLAttribute]}
 		//mutants:guard an entity is uncounted once | TestUncountMeetsOthers | ifSame => func(op table.Op, _ table.Item) table.Op { return op }
 		ops := []table.Op{ifSame(table.Patch(key, nil, item.Counted).WithName(c.entity.Type), as)}
-		for _, s := range c.countSteps(o.counts, nil, false) {
+		for _, s := range c.countSteps(nil, false, o.counts) {
 			ops = append(ops, c.op(s))
 		}
 		if err = c.commit(ctx, ops); err == nil {

@@ -43,7 +43,11 @@ func (c *core) snapshotOf(v any) (*snapshot, error) {
 		return nil, err
 	}
 	if len(c.entity.Counters) > 0 {
-		mark, err := c.mark(c.countsOf(v))
+		all, err := c.countsOf(v)
+		if err != nil {
+			return nil, err
+		}
+		mark, err := c.mark(main.keys[0], all)
 		if err != nil {
 			return nil, err
 		}

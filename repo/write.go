@@ -27,8 +27,8 @@ func (r *Repo[T]) Create(ctx context.Context, v *T) error {
 
 // create is [Repo.Create] of a value that is not nil.
 func (c *core) create(ctx context.Context, v any) error {
-	made, key := c.entity.zero(), c.entity.Key(v)
-	var former over
+	made := c.entity.zero()
+	var former map[keys.Key]over
 	var doubted doubts
 	for attempt := 1; ; attempt++ {
 		err := c.commit(ctx, c.createOver(v, made, former))
@@ -39,11 +39,11 @@ func (c *core) create(ctx context.Context, v any) error {
 		if doubted == nil {
 			doubted = doubts{}
 		}
-		if attempt == maxPatches || !c.doubt(failedOps(err), key, doubted) {
+		if attempt == maxPatches || !c.doubt(failedOps(err), doubted) {
 			return err
 		}
-		if former, err = c.stillCounted(ctx, key, doubted); err != nil {
-			return c.named("Create", key, err)
+		if former, err = c.overs(ctx, v, doubted); err != nil {
+			return c.named("Create", c.entity.Key(v), err)
 		}
 	}
 }
@@ -189,11 +189,9 @@ func (c *core) putPlan(ctx context.Context, p *put, v any, doubted doubts) error
 	old, err := c.loadMain(ctx, key)
 	switch {
 	case errors.Is(err, table.ErrNotFound) && read == stamp{}:
-		var former over
-		if doubted[key] {
-			if former, err = c.stillCounted(ctx, key, doubted); err != nil {
-				return err
-			}
+		former, err := c.overs(ctx, v, doubted)
+		if err != nil {
+			return err
 		}
 		p.next = c.entity.zero()
 		p.ops = c.createOver(v, p.next, former)
@@ -231,7 +229,7 @@ func (c *core) putOutcome(err error, puts []put, doubted doubts) outcome {
 		return final
 	case !several && p.plan != nil:
 		return c.again(c.outcome(err, p.of, p.plan))
-	case !several && c.doubt(failedOps(err), c.entity.Key(p.v), doubted):
+	case !several && c.doubt(failedOps(err), doubted):
 		return doubtful
 	case !several:
 		return final
@@ -247,7 +245,7 @@ func (c *core) putOutcome(err error, puts []put, doubted doubts) outcome {
 		}
 		switch {
 		case len(own) == 0:
-		case p.plan == nil && c.doubt(own, c.entity.Key(p.v), doubted):
+		case p.plan == nil && c.doubt(own, doubted):
 			worst = doubtful
 		case p.plan == nil || c.again(c.judge(own, from, p.of, p.plan)) != doubtful:
 			return final

@@ -191,9 +191,21 @@ type bound struct {
 	or bool
 }
 
+// A number without bounds stays in an int64, or no program could read its item: a sum of more
+// than large is bounded by farthest. What is within large costs no condition, and comes from
+// there to the end of int64 in 2^38 transactions, of which an item takes some 100 in a second.
+const (
+	farthest = 1 << 62
+	large    = 1 << 24
+)
+
 // bounds returns what the terms of a sum require of the stored number.
 func (s sum) bounds() (all []bound) {
 	for _, t := range s.terms {
+		//mutants:guard a number without bounds stays in 64 bits | TestAddsStayInAnInt64
+		if s.n > large || s.n < -large {
+			t.Min, t.Max = cmp.Or(t.Min, new(int64(-farthest))), cmp.Or(t.Max, new(int64(farthest)))
+		}
 		b := bound{sum: s, term: t}
 		switch {
 		case s.n > 0 && t.Max != nil:
@@ -224,9 +236,12 @@ func saturated(a, b int64) int64 {
 
 // holds reports whether a stored number, nil if it is missing, is within the bound.
 func (b bound) holds(stored types.AttributeValue) bool {
+	if stored == nil {
+		return b.or
+	}
 	n, is := stored.(*types.AttributeValueMemberN)
 	if !is {
-		return b.or
+		return false
 	}
 	order := item.CompareNumbers(n.Value, strconv.FormatInt(b.to, 10))
 	return order == 0 || (order < 0) == (b.sign == "<=")
@@ -254,11 +269,28 @@ func (e *countError) Unwrap() error { return e.err }
 func (a *additions) requirements(stored Item) (all []requirement) {
 	sums, _ := a.sums()
 	for _, s := range sums {
+		_, is := stored[s.attribute].(*types.AttributeValueMemberN)
+		//mutants:guard what is no number is told from a conflict | TestAddToWhatIsNoNumber
+		if stored[s.attribute] != nil && !is {
+			all = append(all, requirement{err: a.unfit()})
+		}
 		for _, b := range s.bounds() {
 			all = append(all, requirement{holds: b.holds(stored[s.attribute]), err: b.err()})
 		}
 	}
 	return all
+}
+
+// unfit returns the error of an item whose numbers cannot be added to. It names them all: the
+// response to a write without bounds does not tell which of them is none.
+func (a *additions) unfit() error {
+	var names []string
+	for _, t := range a.terms {
+		names = append(names, strconv.Quote(t.Attribute))
+	}
+	slices.Sort(names)
+	return fmt.Errorf("%w: %w: it is among %s; remove that attribute from the item, which counts from 0 then",
+		ErrUncounted, item.ErrNoNumber, strings.Join(slices.Compact(names), ", "))
 }
 
 // reason returns why an op failed, given what its guard says, and whether the item has expired.

@@ -207,6 +207,73 @@ func TestLimitIsReportedAlone(t *testing.T) {
 	err := tbl.Transact(t.Context(), table.Create(guestKey, nil), adding(1))
 	expect.Err(t, err, table.ErrExists)
 	expect.NotErr(t, err, table.ErrLimit)
+
+	// An entity that exists already needs no room.
+	expect.OK(t, tbl.Do(t.Context(), table.Delete(roomKey)))
+	err = tbl.Transact(t.Context(), table.Create(guestKey, nil), adding(1))
+	expect.Err(t, err, table.ErrExists)
+	expect.NotErr(t, err, table.ErrUncounted)
+}
+
+// TestAddsStayInAnInt64: a number without bounds stays where each program can read it. Amounts
+// that cannot bring it there cost no condition.
+func TestAddsStayInAnInt64(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		is, n int64
+		err   error
+	}{
+		"small, far away":  {1<<62 - 1, 1 << 24, nil},
+		"small, back":      {1 << 62, -1 << 24, nil},
+		"large":            {1<<62 - 1<<60, 1 << 60, nil},
+		"too large":        {1<<62 - 1<<60, 1<<60 + 1, table.ErrLimit},
+		"large, back":      {1<<62 + 5, -1 << 60, nil},
+		"below":            {-1 << 62, -1 << 60, table.ErrLimit},
+		"too large for 0":  {0, 1<<62 + 1, table.ErrLimit},
+		"too small for 0":  {0, math.MinInt64, table.ErrLimit},
+		"the least from 0": {0, -1 << 62, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			faults := &tabletest.Faults{}
+			tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
+			expect.OK(t, tbl.Do(t.Context(), table.Put(roomKey, room{Type: "ROOM", Guests: c.is})))
+			a := item.Addition{Type: "ROOM", Terms: []item.Term{{Counter: "GUEST guests", Attribute: "guests", N: c.n}}}
+			if err := tbl.Do(t.Context(), table.Add(roomKey, a)); !errors.Is(err, c.err) {
+				t.Fatalf("got %v, want %v", err, c.err)
+			}
+			want := c.is
+			if c.err == nil {
+				want += c.n
+			}
+			expect.Equal(t, "stored", expect.Value(table.Get[room](t.Context(), tbl, roomKey))(t).Guests, want)
+			body := string(faults.Requests("TransactWriteItems")[0].Body)
+			expect.Equal(t, "has a bound", strings.Contains(body, ":b0x0"), c.n > 1<<24 || c.n < -1<<24)
+		})
+	}
+}
+
+// TestAddToWhatIsNoNumber says which attribute is to be removed, without its value.
+func TestAddToWhatIsNoNumber(t *testing.T) {
+	t.Parallel()
+	for what, is := range map[string]types.AttributeValue{
+		"NULL": &types.AttributeValueMemberNULL{Value: true}, "a text": text("secret"),
+	} {
+		for _, attribute := range []string{"guests", "beds"} { // of which the latter has a bound
+			t.Run(what+" in "+attribute, func(t *testing.T) {
+				t.Parallel()
+				tbl := tabletest.New(t, schema.Table{TTLAttribute: "expiresAt"}, nil)
+				expect.OK(t, tbl.Do(t.Context(), table.Put(roomKey, table.Item{"entityType": text("ROOM"), attribute: is})))
+				err := tbl.Transact(t.Context(), table.Create(guestKey, nil), adding(1))
+				expect.Err(t, err, table.ErrUncounted)
+				expect.NotErr(t, err, table.ErrConflict)
+				expect.Equal(t, "class", table.Classify(err), table.Permanent)
+				if said := err.Error(); !strings.Contains(said, `"`+attribute+`"`) || strings.Contains(said, "secret") {
+					t.Errorf("the error does not name the attribute alone: %v", err)
+				}
+			})
+		}
+	}
 }
 
 // TestAddAlone: an op that adds is sent as a transaction, so that a lost response counts once.

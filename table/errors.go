@@ -64,8 +64,9 @@ var (
 	// the type of the entity: "TICKET seats". It is reported only if nothing else failed.
 	ErrLimit = errors.New("over the limit of a counter")
 	// ErrUncounted means that the item in which a counter counts is missing or expired, or of
-	// another type than the counter's Owner. Nothing was written.
-	ErrUncounted = errors.New("the item that counts is missing, or of another type")
+	// another type than the counter's Owner, or that its attribute has no number: then the error
+	// says how to repair it. Nothing was written. It is reported only if nothing else failed.
+	ErrUncounted = errors.New("the item that counts is missing, or cannot count")
 	// ErrInvalid means that an argument is invalid: a key, a query, a write, a
 	// cursor, a schema, the description of an entity or an index. Every such error
 	// of the module matches it. Nothing was written, and nothing sent but reads: Save and

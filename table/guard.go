@@ -60,6 +60,7 @@ func (o Op) Guarded(g item.Guard) Op {
 		o.guard.shape = hasShape{set: true, Shape: g.Shape}
 	}
 	o.orStale = o.orStale || g.OrStale
+	o.uncounted = o.uncounted || g.Uncounted
 	return o
 }
 
@@ -151,10 +152,16 @@ func (o *Op) reasons(stored Item, s *schema.Table) []requirement {
 
 func (o *Op) stale() error { return &staleError{o.key, o.guard.version, o.guard.revision} }
 
+// errStillCounted is the reason of a create over an expired entity that counters still count.
+var errStillCounted = fmt.Errorf("%w: an expired item under the key is still counted: take it back first, by Uncount of its repository", ErrConditionFailed)
+
 // unmet returns the error of the op's own conditions.
 func (o *Op) unmet() error {
-	if o.orStale {
+	switch {
+	case o.orStale:
 		return o.stale()
+	case o.uncounted:
+		return errStillCounted
 	}
 	return ErrConditionFailed
 }

@@ -268,6 +268,8 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		switch message := aws.ToString(r.Message); {
 		case outgrown(code, message):
 			kind = fmt.Errorf("%w: %s: %s", ErrTooLarge, code, message)
+		case op.isPure() && unfit(code, message):
+			kind = op.adds.unfit()
 		case kind == nil:
 			kind = fmt.Errorf("%s: %s", code, message)
 		}
@@ -281,14 +283,15 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 	return tx
 }
 
-// withoutLimits leaves out the limits of counters, if they are not all that failed: the write
-// itself may have taken the last place, in an earlier attempt.
+// withoutLimits leaves out the limits of counters, and items that are missing, if they are not all
+// that failed: the write itself may have taken the last place in an earlier attempt, and an entity
+// that exists already needs no other item.
 func withoutLimits(failed []*Error) []*Error {
-	limit := func(f *Error) bool { return errors.Is(f, ErrLimit) }
-	other := func(f *Error) bool { return !limit(f) }
-	//mutants:guard who has the last place is not told that it is taken | TestLimitIsReportedAlone
-	if slices.ContainsFunc(failed, other) {
-		return slices.DeleteFunc(failed, limit)
+	for _, counts := range []error{ErrLimit, ErrUncounted} {
+		//mutants:guard who has the last place is not told that it is taken | TestLimitIsReportedAlone
+		if slices.ContainsFunc(failed, func(f *Error) bool { return !errors.Is(f, counts) }) {
+			failed = slices.DeleteFunc(failed, func(f *Error) bool { return errors.Is(f, counts) })
+		}
 	}
 	return failed
 }

@@ -1,9 +1,20 @@
 package item
 
+import "errors"
+
 // Counted is the attribute of an entity with counters that says what was counted of it, its
-// mark: a map, by the name of the counter, of lists of the attribute that has the number, the
-// amount that was added, and the key of the item that has the attribute.
-const Counted = "entityCounted"
+// mark. It is a map of two members: CountedOf is the key of the main item, which tells it from
+// copies, and CountedIn a map, by the name of the counter, of lists: the type of the item that has
+// the number, its attribute, the amount that was added, and the item's key.
+const (
+	Counted   = "entityCounted"
+	CountedOf = "of"
+	CountedIn = "in"
+)
+
+// ErrNoNumber means that an attribute that counts has a value that cannot be added to. It is
+// part of a table.ErrUncounted.
+var ErrNoNumber = errors.New("an attribute that counts is stored as NULL or text, or is too great a number")
 
 // Term is an amount that counting adds to a number.
 type Term struct {

@@ -138,6 +138,9 @@ type Guard struct {
 	// OrStale makes a condition by Op.If that fails table.ErrStale: it compares the item with
 	// what was read of it.
 	OrStale bool
+	// Uncounted says of a condition by Op.If that an expired item under the key is not counted
+	// any more.
+	Uncounted bool
 }
 
 // Shape is which shapes of a stored item an op of package table is for.

@@ -315,15 +315,17 @@ func (o office) marks(ctx context.Context) (stored []keys.Key, marks reserved, e
 		}
 		stored = append(stored, reservationKey(o.run+id))
 		var marked struct {
-			Counted map[string][]any `dynamodbav:"entityCounted"`
+			Counted struct {
+				In map[string][]any `dynamodbav:"in"`
+			} `dynamodbav:"entityCounted"`
 		}
 		if err := attributes.Decode(&marked); err != nil {
 			return nil, nil, err
 		}
-		for name, of := range marked.Counted {
-			at := strings.TrimPrefix(fmt.Sprint(of[2]), "EVENT#"+o.run)
+		for name, of := range marked.Counted.In {
+			at := strings.TrimPrefix(fmt.Sprint(of[3]), "EVENT#"+o.run)
 			m := marks[at]
-			m[map[string]int{"reservations": 0, "seats": 1}[name]] += int64(of[1].(float64))
+			m[map[string]int{"reservations": 0, "seats": 1}[name]] += int64(of[2].(float64))
 			marks[at] = m
 		}
 	}
