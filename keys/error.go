@@ -52,6 +52,10 @@ const (
 	ruleTooWide  = "number wider than its segment"
 	ruleWidth    = "number with a width outside 1 to 20"
 
+	ruleDelimiter = "'#' in a label or value, which its keys do not escape: two entities could share the key"
+	ruleUnsettled = "character whose lower case depends on the version of JavaScript"
+	ruleJSNumber  = "number that JavaScript does not store: NaN, or beyond 9007199254740991"
+
 	rulePrefixAndBounds = "prefix together with bounds"
 
 	ruleEscape    = "byte that is not escaped, or a malformed escape"
@@ -71,6 +75,10 @@ const (
 	faultNegative = "\xffnegative"
 	faultTooWide  = "\xfftoo-wide"
 	faultWidth    = "\xffwidth"
+
+	faultDelimiter = "\xffdelimiter"
+	faultUnsettled = "\xffunsettled"
+	faultJSNumber  = "\xffjs-number"
 )
 
 // ruleOf returns the rule that a key which is not UTF-8 breaks: that of its first
@@ -88,6 +96,12 @@ func ruleOf(key string) string {
 			return ruleTooWide
 		case faultWidth:
 			return ruleWidth
+		case faultDelimiter:
+			return ruleDelimiter
+		case faultUnsettled:
+			return ruleUnsettled
+		case faultJSNumber:
+			return ruleJSNumber
 		}
 	}
 	return ruleUTF8

@@ -261,3 +261,62 @@ func ExampleError() {
 	// keys: invalid partition key: invalid UTF-8
 	// partition key: "USER#jane\xff"
 }
+
+// ElectroDB makes these keys of an order with customerId "C-1", orderId "O-1" and status
+// "Paid", in a service "shop" with a collection "statusThings".
+func ExampleLabelPrefix() {
+	shop, order := keys.LabelPrefix{Text: "$shop"}, keys.LabelPrefix{Text: "$order_1"}
+	things := keys.LabelPrefix{Text: "$statusThings#order_1"}
+
+	fmt.Println(shop.PK(keys.Label("customerId", "C-1")), "/", order.SK(keys.Label("orderId", "O-1")))
+	fmt.Println(shop.PK(keys.Label("status", "Paid")), "/", things.SK())
+	// The casing "none" of ElectroDB:
+	fmt.Println(keys.LabelPrefix{Text: "$shop", KeepCase: true}.PK(keys.Label("customerId", "C-1")))
+	// Output:
+	// $shop#customerid_c-1 / $order_1#orderid_o-1
+	// $shop#status_paid / $statusthings#order_1
+	// $shop#customerId_C-1
+}
+
+func ExampleLabelPrefix_All() {
+	order := keys.LabelPrefix{Text: "$order_1"}
+
+	fmt.Println(order.All().Prefix)
+	fmt.Println(order.All(keys.Label("status", "Paid")).Prefix)
+	// The orders of a month, by the first letters of a value:
+	fmt.Println(keys.Range{Prefix: order.SK(keys.Label("at", "2030-06"))}.Prefix)
+	// Output:
+	// $order_1#
+	// $order_1#status_paid#
+	// $order_1#at_2030-06
+}
+
+// Without escapes, both of these would be $x#a_1#b_2#b_3.
+func ExampleLabel() {
+	x := keys.LabelPrefix{Text: "$x"}
+
+	fmt.Println(x.PK(keys.Label("a", "1#b_2"), keys.Label("b", "3")).Validate())
+	fmt.Println(x.PK(keys.Label("a", "1"), keys.Label("b", "2#b_3")).Validate())
+	fmt.Println(x.PK(keys.Label("a", "")).Validate())
+	// Output:
+	// keys: invalid partition key: '#' in a label or value, which its keys do not escape: two entities could share the key
+	// keys: invalid partition key: '#' in a label or value, which its keys do not escape: two entities could share the key
+	// keys: invalid partition key: empty segment
+}
+
+// A template of ElectroDB, "task#${title}", has no labels.
+func ExampleJSLower() {
+	fmt.Println(keys.PK(keys.JSLower("task#ΟΔΟΣ")))
+	// Output: task#οδος
+}
+
+func ExampleJSNumber() {
+	for _, n := range []float64{5, -3, 0.1, 1e-7} {
+		fmt.Println(keys.LabelPrefix{Text: "$order_1"}.SK(keys.Label("total", keys.JSNumber(n))))
+	}
+	// Output:
+	// $order_1#total_5
+	// $order_1#total_-3
+	// $order_1#total_0.1
+	// $order_1#total_1e-7
+}

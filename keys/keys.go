@@ -69,7 +69,11 @@
 // A PK or SK that is written as a string, or built with [Raw], may be any key
 // that DynamoDB stores: user#, #METADATA#x and A##B too. Validate checks its
 // length and that it is UTF-8, nothing else. The prefix of a [Range] may be any
-// text as well, such as ElectroDB's $service#entity_.
+// text as well.
+//
+// [LabelPrefix] builds the keys of ElectroDB, $service#label_value in JavaScript's lower case,
+// and refuses what would give two things one key. [JSLower] and [JSNumber] write text as
+// JavaScript does, for keys of other programs that are written as strings.
 //
 // [Parse] takes apart the keys that this package builds, for debugging, streams
 // and migrations. It refuses keys that this package does not build.
@@ -82,8 +86,8 @@
 // segment, and None.SK(Str("TX")) is Tx.SK(). The promises above hold between
 // keys of one shape, so give each shape a prefix of its own.
 //
-// The promises about escapes and order do not cover Raw segments and keys that
-// are written as strings.
+// The promises about escapes and order do not cover Raw segments, labelled values, and
+// keys that are written as strings.
 package keys
 
 import (

@@ -15,7 +15,7 @@ import (
 // together with From and To.
 //
 // The methods of [Prefix] and [Exactly] build every usual range. Write the fields
-// yourself for keys of other programs: Range{Prefix: "$service#entity_"}.
+// yourself for keys of other programs: Range{Prefix: "task#2030-"}.
 type Range struct {
 	Prefix SK
 	From   SK

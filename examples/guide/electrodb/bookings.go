@@ -5,9 +5,6 @@ package electrodb
 import (
 	"context"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/language"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -32,31 +29,34 @@ type Booking struct {
 	Model   string `dynamodbav:"__edb_v__"` // ElectroDB does not see an item without it
 }
 
-// key joins a prefix and labelled values, in JavaScript's lower case: strings.ToLower knows
-// no final sigma. An empty value makes an empty key, which is refused.
-func key(prefix string, labelled ...string) string {
-	for i := 0; i < len(labelled); i += 2 {
-		if labelled[i+1] == "" {
-			return ""
-		}
-		prefix += "#" + labelled[i] + "_" + labelled[i+1]
-	}
-	return cases.Lower(language.Und).String(prefix)
+// Beginnings of the keys, of the service, and of the entity with its model's version.
+var (
+	ferries = keys.LabelPrefix{Text: "$ferries"}
+	booking = keys.LabelPrefix{Text: "$booking_1"}
+)
+
+func key(id string) keys.Key {
+	return keys.Key{PK: ferries.PK(keys.Label("id", id)), SK: booking.SK()}
 }
 
 var entity = repo.Entity[Booking]{
 	Type: "booking",
-	Key: func(b Booking) keys.Key {
-		return keys.Key{PK: keys.PK(key("$ferries", "id", b.ID)), SK: "$booking_1"}
-	},
+	Key:  func(b Booking) keys.Key { return key(b.ID) },
 	Indexes: repo.Indexes[Booking]{"GSI1": func(b Booking) keys.Key {
 		return keys.Key{
-			PK: keys.PK(key("$ferries", "guest", b.Guest)),
-			SK: keys.SK(key("$booking_1", "at", b.At, "id", b.ID)),
+			PK: ferries.PK(keys.Label("guest", b.Guest)),
+			SK: booking.SK(keys.Label("at", b.At), keys.Label("id", b.ID)),
 		}
 	}},
 	// Ids are not used again, so a number tells the states of an entity apart.
 	Version: "version",
+}
+
+// Page returns the first bookings of a guest, the latest first.
+func Page(ctx context.Context, bookings *repo.Repo[Booking], of string) (table.Page[Booking], error) {
+	return bookings.Query(ctx, table.Query{
+		Index: "GSI1", PK: ferries.PK(keys.Label("guest", of)), Range: booking.All(), Descending: true, Limit: 20,
+	})
 }
 
 // New returns the bookings in a table.
