@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,7 +22,8 @@ A key alone may be a partition or a sort key. Put a key that begins with - after
 
 A key is valid if DynamoDB can store it. A note tells when the builders of package
 keys would not write it: then another program stored it so, or it was written as
-a string or with keys.Raw.
+a string, with keys.Raw or keys.LabelPrefix. Another note guesses which library has
+made a key of its form: ElectroDB, or OneTable and TypeDORM for unique values.
 
 Segments do not record their origin: a time or a number is one possible reading.
 
@@ -119,10 +121,35 @@ func newPart(name, key string, limit int, invalid error) part {
 		foreign = foreign || s.Note == noteForeign || s.Note == noteEmpty
 		e.Segments = append(e.Segments, s)
 	}
+	if whose := guess(key); whose != "" && e.Valid {
+		e.Notes = append(e.Notes, "a guess by its form: "+whose)
+	}
 	if foreign && e.Valid {
-		e.Notes = append(e.Notes, "valid, but not as the builders of package keys write keys: stored so by another program, written as a string, or built with keys.Raw")
+		e.Notes = append(e.Notes, "valid, but not as the builders of package keys write keys: stored so by another program, written as a string, or built with keys.Raw or keys.LabelPrefix")
 	}
 	return e
+}
+
+// forms are those of keys that other libraries make.
+var forms = []struct {
+	of    *regexp.Regexp
+	whose string
+}{
+	{regexp.MustCompile(`^\$[^#]+(#[^#]+_[^#]*)+$`), "ElectroDB makes such keys of a service or an entity, then labels and values, in lower case by default. keys.LabelPrefix builds them"},
+	{regexp.MustCompile(`^\$[^#]+_[^#_]+$`), "ElectroDB makes such sort keys of an entity and the version of its model. keys.LabelPrefix builds them"},
+	{regexp.MustCompile(`^_unique#.`), "OneTable keeps a unique value under such a key, _unique#Model#attribute#value. The item names no owner"},
+	{regexp.MustCompile(`^_unique#$`), "OneTable gives this sort key to unique values"},
+	{regexp.MustCompile(`^DRM_GEN_`), "TypeDORM keeps a unique value under such a key, DRM_GEN_ENTITY.ATTRIBUTE#value. The item names no owner"},
+}
+
+// guess says which library may have made a key.
+func guess(key string) string {
+	for _, f := range forms {
+		if f.of.MatchString(key) {
+			return f.whose
+		}
+	}
+	return ""
 }
 
 // beginnings are the first segments that package keys has names for.
@@ -174,6 +201,9 @@ func newSegment(stored string) segment {
 // them in another way: a person types an id as it is, and it is stored with escapes.
 func (p *program) noteEscapes(typed []string) {
 	for _, key := range typed {
+		if guess(key) != "" {
+			continue // The library that makes such keys does not escape them.
+		}
 		segments := strings.Split(key, "#")
 		for i, segment := range segments {
 			if newSegment(segment).Note == noteForeign {

@@ -64,6 +64,7 @@ func TestTheJSONSchemaAndTheCommandAgree(t *testing.T) {
 	files := map[string]string{
 		"everything": encode(t, everything()),
 		"simple":     encode(t, schema.Table{Name: "Simple", SimpleKey: true}),
+		"labels":     `{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "$shop#customerid_{customerId:lower}", "sk": "{{{a:raw}}}#x{n:4}#{1}y"}]}]}`,
 		"editor":     `{"$schema": "https://example.com", "name": "AppCore"}`,
 	}
 	infer(t, files)
@@ -115,7 +116,8 @@ func TestTheJSONSchemaAndTheCommandAgree(t *testing.T) {
 		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"sk": "b"}]}]}`,
 		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "{b"}]}]}`,
 		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "b}"}]}]}`,
-		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "a{b}"}]}]}`,
+		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "a{b}{c}"}]}]}`,
+		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "a{b}}"}]}]}`,
 		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "{b:21}"}]}]}`,
 		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "{b:date}"}]}]}`,
 		`{"name": "AppCore", "indexes": [{"name": "GSI1", "pk": "a"}], "entities": [{"type": "T", "items": [{"pk": "a", "sk": "b", "indexes": {"GSI1": {"pk": "c", "indexes": {"GSI1": {}}}}}]}]}`,

@@ -43,8 +43,8 @@ transaction; keys in indexes follow the attributes that they are made of. Claims
 of their own, which stay as they are.
 
 With -schema the pages know the entities of a schema file, and the attribute for
-types. Without, they use entityType, and infer the keys of entities from the items
-that were read. The file's table is opened if no other is named. The command schema
+types. Without, they use that of -type, or entityType, and infer the keys of entities
+from the items that were read. The file's table is opened if no other is named. The command schema
 makes such a file; its -sample adds entities.
 
 The page for cursors takes keys from the environment variable CURSOR_KEYS.
@@ -60,6 +60,7 @@ Examples:
 
   AWS_PROFILE=prod singletable view AppCore
   singletable view -schema schema.json
+  singletable view -type __edb_e__ Orders   # a table of ElectroDB
   singletable view -port 8123   # all tables
 `
 
@@ -72,6 +73,7 @@ func (p *program) view(ctx context.Context, args []string) error {
 	fs, asJSON := flags("view")
 	name := fs.String("table", "", "`name` of the only table to show; the argument is the same")
 	file := fs.String("schema", "", "schema `file` with the entities of a table")
+	kind := fs.String("type", "", "`name` of the attribute with an item's type, if it is not entityType")
 	write := fs.Bool("write", false, "let the pages create, change and delete items")
 	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
 	rest, err := p.parse(fs, viewHelp, args)
@@ -94,6 +96,9 @@ func (p *program) view(ctx context.Context, args []string) error {
 	if *port < 0 || *port > 1<<16-1 {
 		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *port))
 	}
+	if *kind != "" && *file != "" {
+		return usageError("-type does not go with -schema, whose file has the attribute for types")
+	}
 	options, err := p.viewOptions(*file, *name)
 	if err != nil {
 		return err
@@ -110,7 +115,7 @@ func (p *program) view(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	options.Client, options.Write = live.client, *write
+	options.Client, options.Write, options.Type = live.client, *write, *kind
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -33,6 +34,9 @@ import (
 //     key of a claim it is not the key of the owner: see [ClaimOwner]. In the key of an
 //     index it is not a key attribute of another one, unless the key of the table is
 //     made of that, too: keys of indexes can be equal by chance.
+//   - label_{name:lower} or label_{name:raw}, if it ends with an attribute in all samples,
+//     and the label is the attribute's name or several values follow it. It is lower if the
+//     label and the values are in lower case.
 //   - {1}, {2} and so on otherwise, as the number of a shard.
 //
 // The main item of an entity is the pattern with keys in indexes, which package repo
@@ -217,6 +221,9 @@ func (in inference) segment(k keyAttribute, i int, texts []string, samples []tab
 	if s, ok := in.attribute(texts, samples, near, k.kind, takes); ok {
 		return s
 	}
+	if s, ok := in.labelled(texts, samples, takes); ok && k.kind == types.ScalarAttributeTypeS {
+		return s
+	}
 	if k.kind != types.ScalarAttributeTypeS || i == 0 || !same || !sharable(texts[0]) {
 		return segment{}
 	}
@@ -321,10 +328,15 @@ func (in inference) attribute(texts []string, samples []table.Item, near string,
 	}), true
 }
 
+// usable reports whether a key can be made of an attribute.
+func (in inference) usable(name string) bool {
+	own := []string{in.schema.PK, in.schema.SK, in.schema.TypeAttribute, in.schema.Shape, in.schema.Shape + "From"}
+	return !slices.Contains(own, name) && nameable(name) && (!in.claims || name != item.OwnerPK && name != item.OwnerSK)
+}
+
 // equal returns the form in which an attribute equals the texts in all samples.
 func (in inference) equal(name string, texts []string, samples []table.Item, kind types.ScalarAttributeType) (segment, bool) {
-	own := []string{in.schema.PK, in.schema.SK, in.schema.TypeAttribute, in.schema.Shape, in.schema.Shape + "From"}
-	if slices.Contains(own, name) || !nameable(name) || in.claims && (name == item.OwnerPK || name == item.OwnerSK) {
+	if !in.usable(name) {
 		return segment{}, false
 	}
 	forms := []string{formPlain}
@@ -334,6 +346,7 @@ func (in inference) equal(name string, texts []string, samples []table.Item, kin
 		if form := strconv.Itoa(len(texts[0])); width(form) > 0 {
 			forms = append(forms, form)
 		}
+		forms = append(forms, formRaw, formLower)
 	}
 forms:
 	for _, form := range forms {
@@ -347,6 +360,62 @@ forms:
 		return s, true
 	}
 	return segment{}, false
+}
+
+// labelled returns the attribute that all texts of a key attribute end with, behind one label.
+// It is in lower case if the label is, too.
+func (in inference) labelled(texts []string, samples []table.Item, takes func(indexKey string) bool) (segment, bool) {
+	if !strings.Contains(texts[0], "_") {
+		return segment{}, false // as most are
+	}
+	var found []segment
+	isKey := in.indexKeys()
+	for name := range samples[0] {
+		if !in.usable(name) || isKey[name] && !takes(name) {
+			continue
+		}
+		for _, form := range []string{formLower, formRaw} {
+			if s, ok := behindLabel(segment{attribute: name, form: form}, texts, samples); ok {
+				found = append(found, s)
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		return segment{}, false
+	}
+	return slices.MinFunc(found, func(a, b segment) int {
+		return cmp.Or(
+			yesFirst(a.isNamed(), b.isNamed()),
+			yesFirst(!isKey[a.attribute], !isKey[b.attribute]),
+			cmp.Compare(len(a.attribute), len(b.attribute)),
+			cmp.Compare(a.attribute, b.attribute),
+		)
+	}), true
+}
+
+// behindLabel finds the label before the value in all samples. One that is not the name of the
+// attribute must be before several values, or it is a part of one.
+func behindLabel(s segment, texts []string, samples []table.Item) (segment, bool) {
+	values := map[string]bool{}
+	for i, item := range samples {
+		value, missing, err := s.value(item)
+		label, ends := strings.CutSuffix(texts[i], value)
+		if i == 0 {
+			s.before = label
+		}
+		if err != nil || missing || !ends || label != s.before {
+			return segment{}, false
+		}
+		values[value] = true
+	}
+	label := strings.HasSuffix(s.before, "_") && (s.form == formRaw || keys.JSLower(s.before) == s.before)
+	return s, label && utf8.ValidString(s.before) && (s.isNamed() || len(values) > 1)
+}
+
+// isNamed reports whether the label of a segment is the name of its attribute.
+func (s segment) isNamed() bool {
+	return s.before == s.attribute+"_" || s.before == keys.JSLower(s.attribute)+"_"
 }
 
 // sameKind reports whether an attribute can be in a key attribute of a kind. In a

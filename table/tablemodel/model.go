@@ -45,7 +45,13 @@ type Entity struct {
 //	{made:time}      a time as keys.Time writes it, of an attribute with RFC 3339
 //	                 text or seconds since 1970
 //	{made:time-ms}   the same, of a number of milliseconds since 1970
+//	{name:lower}     an attribute in JavaScript's lower case, and not escaped; a number
+//	                 as JavaScript writes it: see keys.JSLower and keys.JSNumber
+//	{name:raw}       the same, in the case that it has
 //	{1}              text that varies and equals no attribute
+//
+// Text can be around the braces: $shop#customerid_{customerId:lower} is a key of
+// ElectroDB. With lower and raw, a value that has a '#' makes no key.
 //
 // The pattern of a key attribute that is a number or binary is one {name}.
 type Pattern struct {

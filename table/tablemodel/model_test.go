@@ -90,6 +90,26 @@ func TestInferredPatterns(t *testing.T) {
 			[]table.Item{sample("USER#a", "NOTE#b", "a1", "a", "userId", "a", "noteKey", "c", "text", "b", "b", "b")},
 			[]string{"USER#{userId} / NOTE#{b}"},
 		},
+		"labels and values of ElectroDB": {
+			[]table.Item{
+				sample("$shop#customerid_οδος", "$order_1#orderid_o-1#total_1e-7", "customerId", "ΟΔΟΣ", "orderId", "O-1", "total", "=0.0000001",
+					"GSI1PK", "$shop#stage_paid", "GSI1SK", "$things#order_1#seq_0001", "stage", "Paid", "mode", "paid", "seq", "=1"),
+				sample("$shop#customerid_c-2", "$order_1#orderid_o-2#total_-3", "customerId", "C-2", "orderId", "O-2", "total", "=-3",
+					"GSI1PK", "$shop#stage_paid", "GSI1SK", "$things#order_1#seq_0-12", "stage", "Paid", "mode", "paid", "seq", "=-12"),
+			},
+			[]string{"$shop#customerid_{customerId:lower} / $order_1#orderid_{orderId:lower}#total_{total:lower}; GSI1 $shop#stage_{stage:lower} / $things#order_1#{1}"},
+		},
+		"the casing none, and labels of its own": {
+			[]table.Item{
+				sample("$shop#customerId_c-1", "x_a B", "customerId", "c-1", "name", "a B", "GSI1PK", "b_1", "GSI1SK", "Z#a b", "1", "v", "n", "=1", "nick", "a b"),
+				sample("$shop#customerId_c-2", "x_C", "customerId", "c-2", "name", "C", "GSI1PK", "b_1", "GSI1SK", "Z#a b", "1", "v", "n", "=1", "nick", "a b"),
+			},
+			[]string{"$shop#customerId_{customerId:raw} / x_{name:raw}; GSI1 b_1 / Z#{nick:raw}"},
+		},
+		"a part of a value is no label": {
+			[]table.Item{sample("P#usr_1", "A", "n", "=1"), sample("P#usr_1", "B", "n", "=1")},
+			[]string{"P#{1} / A", "P#{1} / B"},
+		},
 		"an identifier in one partition is no constant": {
 			[]table.Item{sample("USER#ana", "FRIEND#bob"), sample("USER#ana", "FRIEND#cleo")},
 			[]string{"USER#{1} / FRIEND#{2}"},
@@ -221,6 +241,9 @@ var users = tablemodel.Model{
 
 func TestDriftedItemsAreFound(t *testing.T) {
 	t.Parallel()
+	model := tablemodel.Model{Table: users.Table, Entities: []tablemodel.Entity{{
+		Type: "T", Items: append(slices.Clone(users.Entities[0].Items), tablemodel.Pattern{PK: "LABEL#id_{id:lower}", SK: "x"}),
+	}}}
 	for name, tc := range map[string]struct {
 		item table.Item
 		n    int
@@ -237,8 +260,11 @@ func TestDriftedItemsAreFound(t *testing.T) {
 		"another type":   {sample("USER#a", "PROFILE", "entityType", "U"), 0, false},
 		"no type":        {table.Item{"pk": stringValue("USER#a"), "sk": stringValue("PROFILE")}, 0, false},
 		"no key":         {table.Item{"entityType": stringValue("T")}, 0, false},
+		"label":          {sample("LABEL#id_old", "x", "id", "New"), 3, true},
+		"another label":  {sample("LABEL#i_old", "x", "id", "old"), 0, false},
+		"another case":   {sample("LABEL#id_OLD", "x", "id", "OLD"), 0, false},
 	} {
-		e, n, ok := users.Find(tc.item)
+		e, n, ok := model.Find(tc.item)
 		if n != tc.n || ok != tc.ok || ok != (e.Type == "T") {
 			t.Errorf("%s: %q %d %v, want %d %v", name, e.Type, n, ok, tc.n, tc.ok)
 		}
@@ -287,6 +313,31 @@ func TestKeysOfAnEntity(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", name, err, tc.says)
 		}
 	}
+	peer := tablemodel.Entity{Type: "T", Items: []tablemodel.Pattern{
+		{PK: "$shop#customerid_{customerId:lower}", SK: "{{{name:raw}}}"}, {PK: "t_{at:time}.x", SK: "n_{n:3}-{{"}, {PK: "a_{1}"},
+	}}
+	for name, tc := range map[string]struct {
+		item table.Item
+		want keys.Key
+		says string
+	}{
+		"lower case":            {sample("", "", "customerId", "ΟΔΟΣ", "name", "a B"), keys.Key{PK: "$shop#customerid_οδος", SK: "{a B}"}, ""},
+		"numbers of JavaScript": {sample("", "", "customerId", "=0.00000010", "name", "=-3"), keys.Key{PK: "$shop#customerid_1e-7", SK: "{-3}"}, ""},
+		"a truth value":         {table.Item{"customerId": &types.AttributeValueMemberBOOL{Value: true}, "name": stringValue("x")}, keys.Key{PK: "$shop#customerid_true", SK: "{x}"}, ""},
+		"a delimiter":           {sample("", "", "customerId", "a#b", "name", "x"), keys.Key{}, `attribute "customerId" is a text with a '#'`},
+		"a great number":        {sample("", "", "customerId", "=9007199254740993", "name", "x"), keys.Key{}, `attribute "customerId" is a value that a key cannot hold`},
+		"an infinite number":    {sample("", "", "customerId", "a", "name", "=1e999"), keys.Key{}, `attribute "name" is a value that a key cannot hold`},
+		"an empty text":         {sample("", "", "customerId", "", "name", "x"), keys.Key{}, `attribute "customerId" is missing`},
+		"a newer letter":        {sample("", "", "customerId", "\u1C89", "name", "x"), keys.Key{}, `attribute "customerId" is a value that a key cannot hold`},
+	} {
+		got, err := peer.Keys(tc.item)
+		if got[0] != tc.want || tc.says != "" && (!errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), tc.says)) {
+			t.Errorf("%s: %q, %v, want %q, %q", name, got[0], err, tc.want, tc.says)
+		}
+	}
+	if got, err := peer.Keys(sample("", "", "at", "=0", "n", "=7")); got[1] != (keys.Key{PK: "t_1970-01-01T00:00:00.000Z.x", SK: "n_007-{"}) || err == nil {
+		t.Errorf("text around other forms: %q, %v", got, err)
+	}
 	unknown := tablemodel.Entity{Type: "T", Items: []tablemodel.Pattern{{PK: "A#{1}"}, {PK: "A#{id}"}, {PK: "{"}}}
 	got, err := unknown.Keys(sample("", "", "id", "a"))
 	if diff := cmp.Diff([]keys.Key{{}, {PK: "A#a"}, {}}, got); diff != "" || !errors.Is(err, table.ErrInvalid) {
@@ -310,7 +361,10 @@ func TestInvalidModels(t *testing.T) {
 		`Entities[0].Items[0].SK: segment "{a" is not the name`:                     of(tablemodel.Pattern{PK: "A", SK: "{a"}),
 		`Entities[0].Items[0].SK: segment "{}" is not the name`:                     of(tablemodel.Pattern{PK: "A", SK: "{}"}),
 		`Entities[0].Items[0].SK: segment "{1:time}" is not the name`:               of(tablemodel.Pattern{PK: "A", SK: "{1:time}"}),
-		`Entities[0].Items[0].SK: segment "{{{a}}}" is not the name`:                of(tablemodel.Pattern{PK: "A", SK: "{{{a}}}"}),
+		`Entities[0].Items[0].SK: segment "{a}{b}" has a single brace, or more`:     of(tablemodel.Pattern{PK: "A", SK: "{a}{b}"}),
+		`Entities[0].Items[0].SK: segment "x{}" is not the name`:                    of(tablemodel.Pattern{PK: "A", SK: "x{}"}),
+		`Entities[0].Items[0].SK: segment "x{a}}" has a single brace`:               of(tablemodel.Pattern{PK: "A", SK: "x{a}}"}),
+		`Entities[0].Items[0].SK: segment "x{a:upper}" has a form`:                  of(tablemodel.Pattern{PK: "A", SK: "x{a:upper}"}),
 		`Entities[0].Items[0].SK: segment "{a:}" has a form`:                        of(tablemodel.Pattern{PK: "A", SK: "{a:}"}),
 		`Entities[0].Items[0].SK: segment "{a:21}" has a form`:                      of(tablemodel.Pattern{PK: "A", SK: "{a:21}"}),
 		`Entities[0].Items[0].SK: segment "{a:+1}" has a form`:                      of(tablemodel.Pattern{PK: "A", SK: "{a:+1}"}),

@@ -3,6 +3,7 @@ package tablemodel
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,8 @@ type segment struct {
 	// constant means that the segment is raw, as it is stored.
 	constant bool
 	raw      string
+	// before and after are the text around what varies, as they are stored.
+	before, after string
 	// attribute is the name of the attribute that the segment is made of; empty if
 	// it is not known.
 	attribute string
@@ -31,20 +34,32 @@ const (
 	formPlain      = ""
 	formTime       = "time"
 	formTimeMillis = "time-ms"
+	formLower      = "lower"
+	formRaw        = "raw"
 )
+
+// braced writes text in a pattern.
+func braced(text string) string {
+	if !strings.ContainsAny(text, "{}") {
+		return text
+	}
+	return strings.NewReplacer("{", "{{", "}", "}}").Replace(text)
+}
 
 // String returns the segment as it is written in a pattern. number is that of a
 // segment that is not known.
 func (s segment) String(number int) string {
-	switch {
-	case s.constant:
-		return strings.NewReplacer("{", "{{", "}", "}}").Replace(s.raw)
-	case s.attribute == "":
-		return "{" + strconv.Itoa(number) + "}"
-	case s.form != formPlain:
-		return "{" + s.attribute + ":" + s.form + "}"
+	if s.constant {
+		return braced(s.raw)
 	}
-	return "{" + s.attribute + "}"
+	name := s.attribute
+	if name == "" {
+		name = strconv.Itoa(number)
+	}
+	if s.form != formPlain {
+		name += ":" + s.form
+	}
+	return braced(s.before) + "{" + name + "}" + braced(s.after)
 }
 
 // parsePattern takes a pattern apart.
@@ -52,7 +67,7 @@ func parsePattern(pattern string) ([]segment, error) {
 	if pattern == "" {
 		return nil, errors.New("is empty")
 	}
-	var segments []segment
+	segments := make([]segment, 0, 1+strings.Count(pattern, delimiter))
 	for text := range strings.SplitSeq(pattern, delimiter) {
 		s, err := parseSegment(text)
 		if err != nil {
@@ -64,27 +79,43 @@ func parsePattern(pattern string) ([]segment, error) {
 }
 
 func parseSegment(text string) (segment, error) {
-	if !strings.ContainsAny(text, "{}") {
-		return segment{constant: true, raw: text}, nil
+	before, rest := cutText(text)
+	if rest == "" {
+		return segment{constant: true, raw: before}, nil
 	}
-	if braces := len(text) - len(strings.TrimLeft(text, "{")); braces%2 == 0 {
-		raw := strings.NewReplacer("{{", "{", "}}", "}").Replace(text)
-		if strings.ContainsAny(strings.NewReplacer("{{", "", "}}", "").Replace(text), "{}") {
-			return segment{}, fmt.Errorf("segment %q has a single brace; text is written with {{ and }}", text)
-		}
-		return segment{constant: true, raw: raw}, nil
-	}
-	name, closed := strings.CutSuffix(text[1:], "}")
-	name, form, formed := strings.Cut(name, ":")
+	inside, end, closed := strings.Cut(rest[1:], "}")
+	after, more := cutText(end)
+	name, form, formed := strings.Cut(inside, ":")
 	switch {
+	case rest[0] == '}' || more != "" || !closed && before != "":
+		return segment{}, fmt.Errorf("segment %q has a single brace, or more than one attribute; text is written with {{ and }}", text)
 	case closed && name != "" && !formed && digits(name):
-		return segment{}, nil
+		return segment{before: before, after: after}, nil
 	case !closed || !nameable(name):
 		return segment{}, fmt.Errorf("segment %q is not the name of an attribute in braces", text)
-	case formed && form != formTime && form != formTimeMillis && width(form) == 0:
-		return segment{}, fmt.Errorf("segment %q has a form that is neither a width of 1 to 20 nor time or time-ms", text)
+	case formed && !slices.Contains([]string{formTime, formTimeMillis, formLower, formRaw}, form) && width(form) == 0:
+		return segment{}, fmt.Errorf("segment %q has a form that is neither a width of 1 to 20 nor time, time-ms, lower or raw", text)
 	}
-	return segment{attribute: name, form: form}, nil
+	return segment{before: before, after: after, attribute: name, form: form}, nil
+}
+
+// cutText returns the text up to a single brace, with {{ and }} as one, and the rest.
+func cutText(s string) (text, rest string) {
+	var b strings.Builder // which most patterns do not need
+	for {
+		i := strings.IndexAny(s, "{}")
+		if i < 0 || i+1 == len(s) || s[i+1] != s[i] {
+			if i < 0 {
+				i = len(s)
+			}
+			if b.Len() == 0 {
+				return s[:i], s[i:]
+			}
+			return b.String() + s[:i], s[i:]
+		}
+		b.WriteString(s[:i+1])
+		s = s[i+2:]
+	}
 }
 
 // nameable reports whether a pattern can name the attribute.
@@ -107,25 +138,42 @@ func width(form string) int {
 
 // like reports whether the segment of a key has the form of s.
 func (s segment) like(text string) bool {
-	switch {
-	case s.constant:
+	if s.constant {
 		return s.raw == text
+	}
+	text, begins := strings.CutPrefix(text, s.before)
+	text, ends := strings.CutSuffix(text, s.after)
+	switch {
+	case !begins || !ends:
+		return false
 	case s.form == formTime || s.form == formTimeMillis:
 		return isTime(text)
-	case s.form != formPlain:
-		return len(text) == width(s.form) && digits(text)
+	case s.form == formLower:
+		return keys.JSLower(text) == text
+	case s.form == formPlain || s.form == formRaw:
+		return true
 	}
-	return true
+	return len(text) == width(s.form) && digits(text)
 }
 
 // text returns the segment of a key that is made of the item's attribute. The
 // attribute is missing if it is empty, too.
 func (s segment) text(attributes table.Item) (text string, missing bool, err error) {
+	text, missing, err = s.value(attributes)
+	if err != nil || missing {
+		return "", missing, err
+	}
+	return s.before + text + s.after, false, nil
+}
+
+// value returns what the attribute is in the segment.
+func (s segment) value(attributes table.Item) (text string, missing bool, err error) {
 	wrong := func(is string) (string, bool, error) {
 		return "", false, fmt.Errorf("attribute %q is %s", s.attribute, is)
 	}
 	p := item.ValueOf(attributes[s.attribute])
 	of, number := p.Text, p.Kind == item.N
+	unescaped := s.form == formLower || s.form == formRaw
 	switch {
 	case p.Kind == 0 || p.Kind == item.NULL:
 		return "", true, nil
@@ -134,34 +182,56 @@ func (s segment) text(attributes table.Item) (text string, missing bool, err err
 		return string(p.Bytes), len(p.Bytes) == 0, nil
 	case p.Kind == item.B:
 		return wrong("binary")
+	case p.Kind == item.BOOL && unescaped:
+		return strconv.FormatBool(p.Bool), false, nil
 	case p.Kind != item.S && !number:
 		return wrong("no string, number or binary value")
 	}
-	var made keys.Segment
+	var made string
 	switch {
 	case of == "":
 		return "", true, nil
+	case unescaped:
+		made = unescapedText(of, number, s.form == formLower)
+		//mutants:guard a value with a '#' makes no key of a pattern that does not escape it | TestKeysOfAnEntity | delimiter => delimiter+delimiter
+		if strings.Contains(made, delimiter) {
+			return wrong("a text with a '#', which the form does not escape")
+		}
 	case s.form == formPlain:
-		made = keys.Str(of)
+		made = keys.Str(of).String()
 	case s.form == formTime && !number:
 		at, err := time.Parse(time.RFC3339Nano, of)
 		if err != nil {
 			return wrong("not a time of RFC 3339")
 		}
-		made = keys.Time(at)
+		made = keys.Time(at).String()
 	case !number:
 		return wrong("a string and no number")
 	default:
-		made, err = numberSegment(of, s.form)
+		segment, err := numberSegment(of, s.form)
 		if err != nil {
 			return wrong("not a whole number that fits")
 		}
+		made = segment.String()
 	}
 	// Package keys writes what a key cannot hold as text that is not UTF-8.
-	if !utf8.ValidString(made.String()) {
+	if !utf8.ValidString(made) {
 		return wrong("a value that a key cannot hold")
 	}
-	return made.String(), false, nil
+	return made, false, nil
+}
+
+// unescapedText writes a text as it is, or in lower case, and a number, as programs in
+// JavaScript do.
+func unescapedText(of string, number, lower bool) string {
+	if number {
+		n, _ := strconv.ParseFloat(of, 64) // It is infinite if it is too great.
+		of = keys.JSNumber(n)
+	}
+	if lower {
+		return keys.JSLower(of)
+	}
+	return of
 }
 
 // numberSegment writes a number attribute in a form other than the plain one.

@@ -33,6 +33,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/escape"
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -136,7 +137,11 @@ func newServer(o Options) (*server, error) {
 	s.scope.model = s.model
 	for _, name := range o.Hidden {
 		if o.Log != nil && !s.isInKey(name) {
-			o.Log.Warn("no key is made of this hidden attribute: check its name", "attribute", name)
+			says := "no key is made of this hidden attribute: check its name"
+			if s.hasUnknown() {
+				says = "no pattern of a key names this hidden attribute: check its name. Keys of patterns with a number in braces can be made of it, and are left out"
+			}
+			o.Log.Warn(says, "attribute", name)
 		}
 	}
 	return s, nil
@@ -144,14 +149,20 @@ func newServer(o Options) (*server, error) {
 
 // isInKey reports whether a key of an entity in the scope is made of an attribute.
 func (s *server) isInKey(name string) bool {
+	return slices.Contains(s.keyNames(), name)
+}
+
+// hasUnknown reports whether it is not known what a key of the scope is made of.
+func (s *server) hasUnknown() bool { return slices.ContainsFunc(s.keyNames(), pattern.IsNumber) }
+
+// keyNames returns the names in the patterns of the entities in the scope.
+func (s *server) keyNames() (all []string) {
 	for _, e := range s.model.Entities {
 		for _, p := range e.Items {
 			for _, in := range append(slices.Collect(maps.Values(p.Indexes)), p) {
-				if slices.Contains(placeholders(in.PK+"#"+in.SK), name) {
-					return true
-				}
+				all = append(all, pattern.Names(in.PK+"#"+in.SK)...)
 			}
 		}
 	}
-	return false
+	return all
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -57,9 +58,9 @@ func (s *server) kindsIn(of asked) map[string]types.ScalarAttributeType {
 		}
 	}
 	place := s.typesIn(of.index)
-	for pattern, kind := range map[string]types.ScalarAttributeType{of.pattern.PK: place.pk, of.pattern.SK: place.sk} {
-		if name, _, is := attribute(pattern); is && !strings.Contains(pattern, "#") {
-			add(name, kind)
+	for whole, kind := range map[string]types.ScalarAttributeType{of.pattern.PK: place.pk, of.pattern.SK: place.sk} {
+		if segments := pattern.Split(whole); len(segments) == 1 {
+			add(segments[0].Name, kind)
 		}
 	}
 	return kinds
@@ -104,18 +105,18 @@ func (s *server) storedKey(index string, a arguments) (keys.Key, error) {
 // attribute.
 func (s *server) keyOf(of asked, a arguments) (keys.Key, error) {
 	item, kinds := table.Item{}, s.kindsIn(of)
-	for segment := range strings.SplitSeq(of.pattern.PK+"#"+of.pattern.SK, "#") {
-		name, form, is := attribute(segment)
-		if !is {
+	for _, segment := range pattern.Split(of.pattern.PK + "#" + of.pattern.SK) {
+		if segment.Constant() {
 			continue
 		}
+		name := segment.Name
 		argument := argumentOf(name)
 		text, err := keyText(kinds[name], argument, a[argument])
 		if err != nil {
 			return keys.Key{}, err
 		}
-		item[name] = attributeOf(form, text)
-		if kind := kinds[name]; kind != "" && form == "" {
+		item[name] = attributeOf(segment, text)
+		if kind := kinds[name]; kind != "" && segment.Form == "" {
 			item[name] = valueOf(kind, text)
 		}
 	}
@@ -126,13 +127,14 @@ func (s *server) keyOf(of asked, a arguments) (keys.Key, error) {
 	return all[0], nil
 }
 
-// attributeOf returns the attribute whose segment in a key has a form.
-func attributeOf(form, text string) types.AttributeValue {
+// attributeOf returns the attribute of a segment of a key.
+func attributeOf(of pattern.Segment, text string) types.AttributeValue {
+	form := of.Form
 	if at, err := time.Parse(time.RFC3339, text); err == nil && form == "time-ms" {
 		text = strconv.FormatInt(at.UnixMilli(), 10)
 	}
 	number := dynamojson.Number(text)
-	if form != "" && (form != "time" || isNumber(strings.TrimPrefix(number, "-"))) {
+	if form != "" && of.Escapes() && (form != "time" || pattern.IsNumber(strings.TrimPrefix(number, "-"))) {
 		return &types.AttributeValueMemberN{Value: number}
 	}
 	return &types.AttributeValueMemberS{Value: text}
@@ -141,24 +143,26 @@ func attributeOf(form, text string) types.AttributeValue {
 // bound returns a bound of a segment as it is in a key. It is of one segment: one that went on
 // in the next would tell where that begins. A text can be the beginning of one, and so can a
 // time.
-func (s *server) bound(segment, argument string, a arguments) (string, error) {
+func (s *server) bound(of pattern.Segment, argument string, a arguments) (string, error) {
 	text := a[argument]
 	if text == "" {
 		return "", nil
 	}
-	name, form, _ := attribute(segment)
-	isTime := strings.HasPrefix(form, "time")
+	isTime := strings.HasPrefix(of.Form, "time")
 	if isTime && beginsTime(text) {
 		return text, nil
 	}
-	key, err := s.keyOf(asked{pattern: tablemodel.Pattern{PK: segment}}, arguments{argumentOf(name): text})
+	key, err := s.keyOf(asked{pattern: tablemodel.Pattern{PK: of.Braces()}}, arguments{argumentOf(of.Name): text})
 	switch {
 	case err == nil:
 		return string(key.PK), nil
-	case form == "":
+	case of.Form == "":
 		return keys.Str(text).String(), nil
 	case isTime:
 		return "", fmt.Errorf("%w %s: is no time, nor the beginning of one, as in 2024-01-15T10:05", errArgument, argument)
+	}
+	if !of.Escapes() {
+		return "", fmt.Errorf("%w %s: cannot be in this key", errArgument, argument)
 	}
 	return "", fmt.Errorf("%w %s: is no whole number", errArgument, argument)
 }

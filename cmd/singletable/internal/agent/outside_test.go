@@ -156,7 +156,7 @@ func TestHiddenAttributesCannotBeGuessed(t *testing.T) {
 	}
 
 	o.Hidden = []string{"emial"}
-	if s := connect(t, o); !strings.Contains(s.log.String(), "no key is made of this hidden attribute") || !strings.Contains(s.log.String(), "emial") {
+	if s := connect(t, o); !strings.Contains(s.log.String(), "hidden attribute: check its name") || !strings.Contains(s.log.String(), "emial") {
 		t.Errorf("%s", s.log)
 	}
 	for _, o := range []agent.Options{{Client: o.Client, Model: o.Model, Hidden: []string{""}}, {Client: o.Client, Model: o.Model, Partitions: []string{""}}} {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/escape"
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -258,23 +259,22 @@ func (s *server) nothing() result {
 	return result{ReadUnits: unitsOf(0)}
 }
 
-// begin returns the constant segments with which the sort keys begin, and the segment behind
-// them, if it is an attribute.
-func (of asked) begin() (prefix, segment string) {
-	all := strings.Split(of.pattern.SK, "#")
+// begin returns the constant text with which the sort keys begin, and the attribute behind it,
+// if it is known.
+func (of asked) begin() (prefix string, first pattern.Segment) {
+	all := pattern.Split(of.pattern.SK)
 	for i, segment := range all {
-		if name, _, is := attribute(segment); is {
-			if isNumber(name) {
-				segment = ""
-			}
+		prefix += segment.Before
+		switch {
+		case segment.Unknown():
+			return prefix, pattern.Segment{}
+		case !segment.Constant():
 			return prefix, segment
-		}
-		prefix += strings.NewReplacer("{{", "{", "}}", "}").Replace(segment)
-		if i < len(all)-1 {
+		case i < len(all)-1:
 			prefix += "#"
 		}
 	}
-	return prefix, ""
+	return prefix, pattern.Segment{}
 }
 
 func (s *server) list(ctx context.Context, of asked, a arguments) (result, error) {
@@ -282,10 +282,10 @@ func (s *server) list(ctx context.Context, of asked, a arguments) (result, error
 	if err != nil {
 		return result{}, err
 	}
-	prefix, segment := of.begin()
+	prefix, first := of.begin()
 	q := table.Query{Index: of.index, PK: key.PK, Range: keys.Range{Prefix: keys.SK(prefix)}}
-	from, err := s.bound(segment, "from", a)
-	to, errTo := s.bound(segment, "to", a)
+	from, err := s.bound(first, "from", a)
+	to, errTo := s.bound(first, "to", a)
 	if err = cmp.Or(err, errTo); err != nil {
 		return result{}, err
 	}
@@ -327,7 +327,7 @@ func (s *server) describe(context.Context, arguments) (result, error) {
 	return result{Description: map[string]any{
 		"table": s.model.Name, "partitionKey": s.model.PK, "sortKey": s.model.SK, "typeAttribute": s.scope.typeName,
 		"entities": entities, "indexes": indexes,
-		"keyPatterns": "{name} is an attribute, {n:4} a number of four digits, {at:time} a time, {1} a text that is no attribute; all else is constant",
+		"keyPatterns": "{name} is an attribute, {n:4} a number of four digits, {at:time} a time, {name:lower} one in lower case, {1} a text that is no attribute; all else is constant",
 		"oneCall":     map[string]any{"items": s.call.Items, "readUnits": s.call.Units, "bytes": s.call.Bytes},
 	}}, nil
 }

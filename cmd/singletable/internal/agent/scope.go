@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -117,28 +118,7 @@ func textOf(value types.AttributeValue) string {
 }
 
 // hides reports whether a pattern has an attribute that is hidden, or text that could be of
-// one: {1} is text that is no attribute as it is, such as a name in small letters.
-func (s scope) hides(pattern string) bool {
-	return slices.ContainsFunc(placeholders(pattern), func(name string) bool { return isNumber(name) || slices.Contains(s.hidden, name) })
+// one: {1} is text that is no attribute that the pattern names.
+func (s scope) hides(of string) bool {
+	return slices.ContainsFunc(pattern.Names(of), func(name string) bool { return pattern.IsNumber(name) || slices.Contains(s.hidden, name) })
 }
-
-// placeholders returns the attributes of a pattern, in their order.
-func placeholders(pattern string) (names []string) {
-	for segment := range strings.SplitSeq(pattern, "#") {
-		if name, _, is := attribute(segment); is {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// attribute returns what is in a segment {name} or {name:form}.
-func attribute(segment string) (name, form string, is bool) {
-	if !strings.HasPrefix(segment, "{") || strings.HasPrefix(segment, "{{") {
-		return "", "", false
-	}
-	name, form, _ = strings.Cut(strings.Trim(segment, "{}"), ":")
-	return name, form, true
-}
-
-func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

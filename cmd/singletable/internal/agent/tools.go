@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -159,8 +160,8 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 		proof = " It finds items that have all attributes of the key."
 	}
 	if !s.scope.hides(p.PK) && !s.scope.hides(p.SK) {
-		names := placeholders(p.PK)
-		for _, name := range placeholders(p.SK) {
+		names := pattern.Names(p.PK)
+		for _, name := range pattern.Names(p.SK) {
 			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -177,17 +178,16 @@ func (s *server) patternTools(e tablemodel.Entity, n int, p tablemodel.Pattern) 
 	places := s.places()
 	for _, index := range slices.Sorted(maps.Keys(patterns)) {
 		l := asked{entity: e.Type, index: index, pattern: patterns[index]}
-		names, sorted := placeholders(l.pattern.PK), placeholders(l.pattern.SK)
+		names, sorted := pattern.Names(l.pattern.PK), pattern.Names(l.pattern.SK)
 		switch place, ok := places[index]; {
 		case !ok, s.scope.hides(l.pattern.PK), l.pattern.SK == "", len(sorted) == 0 && index == "":
-		case len(s.scope.hidden) > 0 && slices.ContainsFunc(sorted, isNumber): // it cannot be seen that a key is of it
+		case len(s.scope.hidden) > 0 && slices.ContainsFunc(sorted, pattern.IsNumber): // it cannot be seen that a key is of it
 		default:
 			inputs := s.attributeInputs(l, names)
-			if _, segment := l.begin(); segment != "" && place.sk == types.ScalarAttributeTypeS && !s.scope.hides(segment) {
-				first, _, _ := attribute(segment)
+			if _, first := l.begin(); first.Name != "" && place.sk == types.ScalarAttributeTypeS && !s.scope.hides(first.Braces()) {
 				inputs = append(inputs,
-					input{name: "from", does: "least " + first + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
-					input{name: "to", does: "greatest " + first + ", or how it begins"})
+					input{name: "from", does: "least " + first.Name + " in the sort key, or how it begins; a time is as in 2024-01-15T10:05"},
+					input{name: "to", does: "greatest " + first.Name + ", or how it begins"})
 			}
 			where := "the table"
 			if index != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -82,21 +83,21 @@ func CheckPatterns(tbl *table.Table, model tablemodel.Model, item table.Item) ([
 		c.key(spec.SK, spec.SKType, string(key.SK), p.SK)
 	}
 	for _, x := range spec.Indexes {
-		pattern, key := p.Indexes[x.Name], tbl.KeyOf(x.Name, item)
+		of, key := p.Indexes[x.Name], tbl.KeyOf(x.Name, item)
 		if x.Local { // which has the table's partition key
-			pattern.PK, key.PK = "", ""
+			of.PK, key.PK = "", ""
 		}
-		switch differs := !like(pattern.PK, string(key.PK)) || !like(pattern.SK, string(key.SK)); {
+		switch differs := !like(of.PK, string(key.PK)) || !like(of.SK, string(key.SK)); {
 		case !x.Local && key.PK == "" || x.SK != "" && key.SK == "": // It is not in the index.
-			c.half(x, key, pattern)
+			c.half(x, key, of)
 			continue
-		case differs || pattern.PK+pattern.SK == "":
-			c.skip(x.PK, x.PKType, string(key.PK), pattern.PK, differs)
-			c.skip(x.SK, x.SKType, string(key.SK), pattern.SK, differs)
+		case differs || of.PK+of.SK == "":
+			c.skip(x.PK, x.PKType, string(key.PK), of.PK, differs)
+			c.skip(x.SK, x.SKType, string(key.SK), of.SK, differs)
 			continue
 		}
-		c.key(x.PK, x.PKType, string(key.PK), pattern.PK)
-		c.key(x.SK, x.SKType, string(key.SK), pattern.SK)
+		c.key(x.PK, x.PKType, string(key.PK), of.PK)
+		c.key(x.SK, x.SKType, string(key.SK), of.SK)
 	}
 	return c.unchecked, c.err
 }
@@ -198,14 +199,13 @@ func (c *patternCheck) skip(name string, kind types.ScalarAttributeType, value, 
 }
 
 // like reports whether a key has as many segments as a pattern, and its constants.
-func like(pattern, key string) bool {
-	of, segments := strings.Split(pattern, "#"), strings.Split(key, "#")
-	if len(of) != len(segments) {
+func like(of, key string) bool {
+	segments, texts := pattern.Split(of), strings.Split(key, "#")
+	if len(segments) != len(texts) {
 		return false
 	}
-	for i, s := range of {
-		constant := !strings.HasPrefix(s, "{") || strings.HasPrefix(s, "{{")
-		if constant && strings.NewReplacer("{{", "{", "}}", "}").Replace(s) != segments[i] {
+	for i, s := range segments {
+		if !s.Like(texts[i]) {
 			return false
 		}
 	}
@@ -214,16 +214,7 @@ func like(pattern, key string) bool {
 
 // hasUnknown reports whether a pattern has a segment that is a number in braces, of which the
 // attribute is not known.
-func hasUnknown(pattern string) bool {
-	for segment := range strings.SplitSeq(pattern, "#") {
-		number, open := strings.CutPrefix(segment, "{")
-		number, closed := strings.CutSuffix(number, "}")
-		if open && closed && number != "" && strings.Trim(number, "0123456789") == "" {
-			return true
-		}
-	}
-	return false
-}
+func hasUnknown(of string) bool { return slices.ContainsFunc(pattern.Names(of), pattern.IsNumber) }
 
 // CheckAlone refuses a plan that gives another item of the entity another key, which a plan for
 // one item leaves where it is.

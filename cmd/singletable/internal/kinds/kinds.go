@@ -24,7 +24,13 @@ type Finder struct {
 	other bool
 	// values are those of the attributes that could hold a type, and that all items have.
 	values map[string]*candidate
+	// named counts the items that have one of libraryNames.
+	named [len(libraryNames)]int
 }
+
+// libraryNames are the attributes in which libraries keep types. Some items of a table can lack
+// them, such as those of another library.
+var libraryNames = [...]string{"__edb_e__", "_et", "_type", "__en", "dynamodeEntity", "entityType", "type", "entity", "kind"}
 
 // candidate is an attribute that could hold a type.
 type candidate struct {
@@ -38,6 +44,11 @@ func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 		f.items++
 		f.typed = f.typed || text(item[spec.TypeAttribute]) != ""
 		f.other = f.other || item[spec.TypeAttribute] != nil
+		for i, name := range libraryNames {
+			if word.MatchString(text(item[name])) {
+				f.named[i]++
+			}
+		}
 		if f.items == 1 {
 			f.values = map[string]*candidate{}
 			for name := range item {
@@ -82,9 +93,13 @@ func (f *Finder) Hint(spec schema.Table) string {
 		hint = fmt.Sprintf("An item that was read has the attribute %s, but not as a text, or empty; none has it as a text. ", shell.Quote(spec.TypeAttribute))
 	}
 	name, found := f.found()
-	if found {
+	most, count := f.most()
+	switch {
+	case found:
 		hint += fmt.Sprintf("All of them have %s. If that", shell.Quote(name))
-	} else {
+	case 2*count > f.items:
+		name, hint = most, hint+fmt.Sprintf("%d of %d have %s. If that", count, f.items, shell.Quote(most))
+	default:
 		name, hint = "NAME", hint+"If another attribute"
 	}
 	return hint + fmt.Sprintf(" holds the type of an item, make a schema file that says so, for -schema of the other commands: %s >schema.json",
@@ -94,6 +109,16 @@ func (f *Finder) Hint(spec schema.Table) string {
 // typeName are names of attributes that hold types: those of other libraries, and those that
 // say it.
 var typeName = regexp.MustCompile(`(?i)^(?:__edb_e__|_et|__en|(?:.*_)?(?:entity|kind|model)|.*type.*|.*entity.*)$`)
+
+// most returns the one of libraryNames that most items have, and how many.
+func (f *Finder) most() (name string, count int) {
+	for i, n := range f.named {
+		if n > count {
+			name, count = libraryNames[i], n
+		}
+	}
+	return name, count
+}
 
 // found returns the attribute that seems to hold the types: one of such a name, or else the
 // only one with values that repeat.

@@ -26,6 +26,7 @@ func TestHint(t *testing.T) {
 		"dynamode":         {`"dynamodeEntity":{"S":"Order"},"id":{"S":"x%d"}`, "dynamodeEntity"},
 		"no type":          {`"id":{"S":"x%d"},"note":{"S":"a,b%d"},"status":{"S":"open"},"city":{"S":"Köln"}`, "NAME"},
 		"one that repeats": {`"id":{"S":"x%d"},"group":{"S":"tenant"}`, "group"},
+		"most items":       {`"id":{"S":"x%d"},"_et":{"S":"Order"}`, "_et"},
 		"a hostile name":   {"\"type'\\u001b\":{\"S\":\"a\"}", `type\'\033'`},
 	} {
 		var f kinds.Finder
@@ -36,6 +37,9 @@ func TestHint(t *testing.T) {
 			text := fmt.Sprintf(`{"pk":{"S":"A"},"sk":{"S":"%d"},%s}`, i, strings.NewReplacer("%03d", fmt.Sprintf("%03d", i), "%d", fmt.Sprint(i)).Replace(c.attributes))
 			if name == "one odd type" && i == 2 {
 				text = strings.NewReplacer(`"Order"`, `"_Unique"`).Replace(text)
+			}
+			if name == "most items" && i == 0 {
+				text = strings.Replace(text, `,"_et":{"S":"Order"}`, "", 1)
 			}
 			item, err := dynamojson.Decode(text)
 			if err != nil {
@@ -53,7 +57,7 @@ func TestHint(t *testing.T) {
 		if !strings.Contains(hint, "has the attribute entityType.") || !strings.Contains(hint, "-type="+c.want) {
 			t.Errorf("%s: %s", name, hint)
 		}
-		if offered := strings.Contains(hint, "All of them have"); offered != (c.want != "NAME") {
+		if offered := strings.Contains(hint, "All of them have") || strings.Contains(hint, "4 of 5 have _et"); offered != (c.want != "NAME") {
 			t.Errorf("%s: %s", name, hint)
 		}
 		item, err := dynamojson.Decode(`{"entityType":{"S":"USER"}}`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -65,13 +66,9 @@ func (s *state) accesses() []access {
 
 // partitionNames returns the names of the attributes in the pattern of a partition key, or
 // says that it varies. It is empty if all items have the same one.
-func partitionNames(pattern string) string {
-	names := patternNames(pattern)
-	varies := slices.ContainsFunc(strings.Split(pattern, "#"), func(segment string) bool {
-		_, _, ok := placeholder(segment)
-		return ok
-	})
-	if len(names) == 0 && varies {
+func partitionNames(of string) string {
+	names := patternNames(of)
+	if len(names) == 0 && len(pattern.Names(of)) > 0 {
 		return "key"
 	}
 	return strings.Join(names, ", ")
@@ -121,11 +118,10 @@ func (s *state) accessForm(v *visit, kind, item, index string) (*accessForm, err
 		return nil, &pageError{http.StatusNotFound, "No such pattern", "No keys of this type were seen since the start of singletable view. Open the overview of the table, and choose a pattern again."}
 	}
 	f := &accessForm{access: all[i], Action: s.root.address(s.schema.Name, "query"), Kind: kind, Item: item, Index: index}
-	for n, pattern := range []string{f.pattern.PK, f.pattern.SK} {
-		for segment := range strings.SplitSeq(pattern, "#") {
-			name, form, ok := placeholder(segment)
-			if ok && !slices.ContainsFunc(f.Fields, func(known accessField) bool { return known.Name == name }) {
-				f.Fields = append(f.Fields, accessField{field{Name: name, Note: formNote(form)}, n == 0, form})
+	for n, of := range []string{f.pattern.PK, f.pattern.SK} {
+		for _, s := range pattern.Split(of) {
+			if !s.Constant() && !slices.ContainsFunc(f.Fields, func(known accessField) bool { return known.Name == s.Name }) {
+				f.Fields = append(f.Fields, accessField{field{Name: s.Name, Note: formNote(s.Form)}, n == 0, s.Form})
 			}
 		}
 	}
@@ -137,24 +133,13 @@ func (s *state) accessForm(v *visit, kind, item, index string) (*accessForm, err
 	return f, nil
 }
 
-// placeholder takes a segment of a pattern apart, such as {at:time}. It is not ok for
-// constant text.
-func placeholder(segment string) (name, form string, ok bool) {
-	braces := len(segment) - len(strings.TrimLeft(segment, "{"))
-	if braces%2 == 0 {
-		return "", "", false
-	}
-	name, form, _ = strings.Cut(strings.TrimSuffix(segment[1:], "}"), ":")
-	return name, form, true
-}
-
 // Time reports whether the beginning of the value can be given, as that of a time.
 func (f accessField) Time() bool { return f.form == "time" && !f.Required }
 
 // formNote says how the value of a placeholder is written.
 func formNote(form string) string {
 	switch form {
-	case "":
+	case "", "lower", "raw":
 		return ""
 	case "time", "time-ms":
 		return "a time"
@@ -191,15 +176,14 @@ func (f *accessForm) address(s *state) (string, error) {
 
 // key makes a key, or the beginning of one up to the first attribute that is not given. It
 // is whole if all are given.
-func (f *accessForm) key(pattern string, kind types.ScalarAttributeType) (text string, whole bool, err error) {
+func (f *accessForm) key(of string, kind types.ScalarAttributeType) (text string, whole bool, err error) {
 	item := table.Item{}
 	var made []string
 	rest := ""
-	segments := strings.Split(pattern, "#")
-	for _, segment := range segments {
-		name, form, varies := placeholder(segment)
-		if varies {
-			i := slices.IndexFunc(f.Fields, func(in accessField) bool { return in.Name == name })
+	for _, s := range pattern.Split(of) {
+		segment := s.String()
+		if !s.Constant() {
+			i := slices.IndexFunc(f.Fields, func(in accessField) bool { return in.Name == s.Name })
 			value := strings.TrimSpace(f.Fields[i].Value)
 			_, notNumber := strconv.ParseInt(value, 10, 64)
 			_, notTime := time.Parse(time.RFC3339, value)
@@ -208,15 +192,15 @@ func (f *accessForm) key(pattern string, kind types.ScalarAttributeType) (text s
 				return f.joined(made, rest, item)
 			case kind != types.ScalarAttributeTypeS:
 				return value, true, nil // It is one segment, as it is.
-			case strings.Trim(name, "0123456789") == "":
-				segment = strings.NewReplacer("{", "{{", "}", "}}").Replace(keys.Str(value).String())
-			case form == "time" && notTime != nil && notNumber != nil:
-				rest = value // the beginning of a time
+			case s.Unknown():
+				segment = pattern.Text(s.Before + keys.Str(value).String() + s.After)
+			case s.Form == "time" && notTime != nil && notNumber != nil:
+				rest = s.Before + value // the beginning of a time
 				return f.joined(made, rest, item)
-			case form != "" && notNumber == nil:
-				item[name] = &types.AttributeValueMemberN{Value: value}
+			case s.Form != "" && s.Escapes() && notNumber == nil:
+				item[s.Name] = &types.AttributeValueMemberN{Value: value}
 			default:
-				item[name] = &types.AttributeValueMemberS{Value: value}
+				item[s.Name] = &types.AttributeValueMemberS{Value: value}
 			}
 		}
 		made = append(made, segment)

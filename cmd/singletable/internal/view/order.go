@@ -2,10 +2,9 @@ package view
 
 import (
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/table"
 )
@@ -41,16 +40,9 @@ func (s *state) newChoice(l layout, items []table.Item) choice {
 }
 
 // patternNames returns the names of the attributes in a pattern of keys.
-func patternNames(pattern string) (names []string) {
-	pattern = strings.NewReplacer("{{", "", "}}", "").Replace(pattern)
-	for _, found := range patternName.FindAllStringSubmatch(pattern, -1) {
-		names = append(names, found[1])
-	}
-	return names
+func patternNames(of string) []string {
+	return slices.DeleteFunc(pattern.Names(of), pattern.IsNumber)
 }
-
-// patternName is an attribute in a pattern. One of digits only stands for text that varies.
-var patternName = regexp.MustCompile(`\{([^{}:]*[^{}:0-9][^{}:]*)(?::[^{}]*)?\}`)
 
 // order returns the names of an item's attributes by their ranks. The list shows first of
 // them at once. The key of the index is made of the first made ones.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -299,19 +300,22 @@ func cell(l layout, p tablemodel.Pattern) keyMapCell {
 }
 
 // patternParts takes a pattern apart at its braces.
-func patternParts(pattern string) []patternPart {
+func patternParts(of string) []patternPart {
 	var all []patternPart
-	for i, segment := range strings.Split(pattern, "#") {
+	add := func(text string, attribute bool) {
+		if text != "" {
+			all = append(all, patternPart{Text: newText(text, shortText), Attribute: attribute})
+		}
+	}
+	for i, s := range pattern.Split(of) {
 		if i > 0 {
-			all = append(all, patternPart{Text: newText("#", shortText)})
+			add("#", false)
 		}
-		attribute := strings.HasPrefix(segment, "{") && !strings.HasPrefix(segment, "{{")
-		if !attribute {
-			segment = strings.NewReplacer("{{", "{", "}}", "}").Replace(segment)
+		add(s.Before, false)
+		if !s.Constant() {
+			add(s.Braces(), true)
 		}
-		if segment != "" {
-			all = append(all, patternPart{Text: newText(segment, shortText), Attribute: attribute})
-		}
+		add(s.After, false)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -87,7 +88,7 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	if m == nil || m.Name != name {
 		m = &tablemodel.Model{}
 	}
-	found, err := described.Read(ctx, s.client, name, m.TypeAttribute)
+	found, err := described.Read(ctx, s.client, name, cmp.Or(m.TypeAttribute, s.options.Type))
 	if err != nil {
 		return nil, fmt.Errorf("singletable: table %s: %w", name, err)
 	}

@@ -29,6 +29,9 @@ type Options struct {
 	// Model is the schema of one table, and its entities as far as they are known. Every
 	// other table has the schema that DynamoDB describes.
 	Model *tablemodel.Model
+	// Type is the attribute with the types of the tables that have no Model; the default one if
+	// it is empty.
+	Type string
 	// Inspect looks into a cursor.
 	Inspect func(cursor string) Cursor
 	// Write allows changes of items.
