@@ -543,3 +543,56 @@ func TestBytesAreThoseOfTheResult(t *testing.T) {
 		}
 	}
 }
+
+// Keys of ElectroDB hold attributes in lower case behind labels: a hidden one hides them, and the
+// others can be asked for in any case.
+func TestLabelledKeys(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{Name: "Shop", TypeAttribute: "__edb_e__", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}, nil)
+	var ops []table.Op
+	for _, id := range []string{"A-1", "B-2"} {
+		item, lower := table.Item{}, strings.ToLower(id)
+		for name, value := range map[string]string{
+			"pk": "$shop#customerid_c-9", "sk": "$order_1#orderid_" + lower, "gsi1pk": "$shop#email_zoe@acme.com", "gsi1sk": "$order_1#orderid_" + lower,
+			"__edb_e__": "order", "customerId": "C-9", "orderId": id, "email": "Zoe@acme.com",
+		} {
+			item[name] = &types.AttributeValueMemberS{Value: value}
+		}
+		ops = append(ops, table.Put(tbl.KeyOf("", item), item))
+	}
+	ok(t, tbl.BatchWrite(t.Context(), ops...))
+	o := agent.Options{Client: tabletest.Client(t), Call: large, Session: large, Hidden: []string{"email"}, Model: tablemodel.Model{Table: tbl.Schema(), Entities: []tablemodel.Entity{
+		{Type: "order", Items: []tablemodel.Pattern{{
+			PK: "$shop#customerid_{customerId:lower}", SK: "$order_1#orderid_{orderId:lower}",
+			Indexes: map[string]tablemodel.Pattern{"GSI1": {PK: "$shop#email_{email:lower}", SK: "$order_1#orderid_{orderId:lower}"}},
+		}}},
+	}}}
+	s := connect(t, o)
+	if names := s.names(t); len(names) != 4 || strings.Contains(s.log.String(), "check its name") {
+		t.Errorf("%q\n%s", names, s.log)
+	}
+	for tool, arguments := range map[string]map[string]any{
+		"get_order_by_customerId_orderId": {"customerId": "c-9", "orderId": "b-2"},
+		"list_order_by_customerId":        {"customerId": "C-9", "from": "B"},
+	} {
+		got := s.call(t, tool, arguments)
+		if got.failed || len(got.StoredData) != 1 || !strings.Contains(got.text, "B-2") || strings.Contains(strings.ToLower(got.text), "zoe") {
+			t.Errorf("%s: %s", tool, got.text)
+		}
+	}
+	// A '#' would go on in the next segment.
+	for name, value := range map[string]string{"customerId": "c-9#x", "from": "a#", "to": "a#"} {
+		arguments := map[string]any{"customerId": "c-9", name: value}
+		if got := s.call(t, "list_order_by_customerId", arguments); !got.failed {
+			t.Errorf("%s: %s", name, got.text)
+		}
+	}
+	o.Model.Entities[0].Items[0].Indexes = map[string]tablemodel.Pattern{"GSI1": {PK: "$shop#{1}", SK: "$order_1#{2}"}}
+	s = connect(t, o)
+	if !strings.Contains(s.log.String(), "no pattern of a key names this hidden attribute") {
+		t.Errorf("%s", s.log)
+	}
+	if got := s.call(t, "list_order_by_customerId", map[string]any{"customerId": "C-9"}); len(got.StoredData) != 2 || strings.Contains(strings.ToLower(got.text), "zoe") {
+		t.Error(got.text)
+	}
+}

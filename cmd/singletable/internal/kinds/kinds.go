@@ -45,7 +45,7 @@ func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 		f.typed = f.typed || text(item[spec.TypeAttribute]) != ""
 		f.other = f.other || item[spec.TypeAttribute] != nil
 		for i, name := range libraryNames {
-			if word.MatchString(text(item[name])) {
+			if text(item[name]) != "" {
 				f.named[i]++
 			}
 		}

@@ -98,7 +98,7 @@ type accessField struct {
 	field
 	Required bool // The partition key is made of it.
 
-	form string
+	of pattern.Segment
 }
 
 // newAccess returns the form of the pattern in the address, nil without one.
@@ -121,7 +121,7 @@ func (s *state) accessForm(v *visit, kind, item, index string) (*accessForm, err
 	for n, of := range []string{f.pattern.PK, f.pattern.SK} {
 		for _, s := range pattern.Split(of) {
 			if !s.Constant() && !slices.ContainsFunc(f.Fields, func(known accessField) bool { return known.Name == s.Name }) {
-				f.Fields = append(f.Fields, accessField{field{Name: s.Name, Note: formNote(s.Form)}, n == 0, s.Form})
+				f.Fields = append(f.Fields, accessField{field{Name: s.Name, Note: formNote(s.Form)}, n == 0, s})
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (s *state) accessForm(v *visit, kind, item, index string) (*accessForm, err
 }
 
 // Time reports whether the beginning of the value can be given, as that of a time.
-func (f accessField) Time() bool { return f.form == "time" && !f.Required }
+func (f accessField) Time() bool { return f.of.Form == "time" && !f.Required }
 
 // formNote says how the value of a placeholder is written.
 func formNote(form string) string {

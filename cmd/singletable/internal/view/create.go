@@ -153,12 +153,12 @@ func (s *state) assemble(c *creation) (table.Item, error) {
 	samples := s.samplesOf(f.kind)
 	for _, in := range f.Fields {
 		value := strings.TrimSpace(in.Value)
-		if strings.Trim(in.Name, "0123456789") == "" {
+		if in.of.Unknown() {
 			continue // It is text of the key, and no attribute.
 		}
 		_, notNumber := strconv.ParseInt(value, 10, 64)
 		_, isNumber := sample(samples, in.Name).(*types.AttributeValueMemberN)
-		if isNumber || in.form != "" && notNumber == nil {
+		if isNumber || in.of.Form != "" && in.of.Escapes() && notNumber == nil {
 			item[in.Name] = &types.AttributeValueMemberN{Value: value}
 		} else {
 			item[in.Name] = &types.AttributeValueMemberS{Value: value}

@@ -12,8 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -307,6 +310,26 @@ func TestQueryByPattern(t *testing.T) {
 		t.Errorf("%d last queries, the first is %q", len(last), last[0].text)
 	}
 	s.get(last[0].attributes["href"], http.StatusOK).id("result").has(t, "4 items")
+}
+
+// The keys of ElectroDB have labels, and values in lower case that are not escaped.
+func TestLabelledPatterns(t *testing.T) {
+	t.Parallel()
+	model := tablemodel.Model{Table: schema.Table{Name: ""}, Entities: []tablemodel.Entity{{Type: "USER", Items: []tablemodel.Pattern{
+		{PK: "$shop#id_{userId:lower}", SK: "$order_1#at_{placedAt:time}#n_{n:raw}.{{"},
+	}}}}
+	s := filled(t, func(o *view.Options) { o.Model = &model })
+	model.Name = s.name
+	s.get(s.at(""), http.StatusOK).id("map").has(t, "$shop#id_{userId:lower}", "n_{n:raw}.{")
+	form := s.get(s.at("/query", "of", "USER", "item", "0", "index", ""), http.StatusOK)
+	for query, with := range map[string][]string{
+		"$shop#id_a b, sk begins with $order_1#":            {"A B", "", ""},
+		"$shop#id_007, sk begins with $order_1#at_2024-01":  {"007", "2024-01", ""},
+		"sk = $order_1#at_2024-01-13T06:00:00.000Z#n_7 %.{": {"x", "2024-01-13T06:00:00Z", "7 %"},
+	} {
+		s.get(s.filledIn(form, with), http.StatusOK).id("refine").has(t, query)
+	}
+	s.get(s.filledIn(form, []string{"a#b", "", ""}), http.StatusBadRequest).id("problem").has(t, "a text with a '#'")
 }
 
 // filledIn returns the address that the form of a pattern leads to.
