@@ -44,11 +44,7 @@ func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 		f.items++
 		f.typed = f.typed || text(item[spec.TypeAttribute]) != ""
 		f.other = f.other || item[spec.TypeAttribute] != nil
-		for i, name := range libraryNames {
-			if text(item[name]) != "" {
-				f.named[i]++
-			}
-		}
+		f.countNamed(item)
 		if f.items == 1 {
 			f.values = map[string]*candidate{}
 			for name := range item {
@@ -65,6 +61,14 @@ func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 			if c.seen[kind] = true; kind == "" || len(c.seen) > mostKinds {
 				delete(f.values, name)
 			}
+		}
+	}
+}
+
+func (f *Finder) countNamed(item table.Item) {
+	for i, name := range libraryNames {
+		if text(item[name]) != "" {
+			f.named[i]++
 		}
 	}
 }

@@ -17,8 +17,12 @@ func TestSegmentsOfPatterns(t *testing.T) {
 	text := "$shop#customerid_{customerId:lower}#{{{a}.}}#{1}#x_{at:time}#"
 	got := pattern.Split(text)
 	want := []pattern.Segment{
-		{Before: "$shop"}, {Before: "customerid_", Name: "customerId", Form: "lower"}, {Before: "{", Name: "a", After: ".}"}, {Name: "1"},
-		{Before: "x_", Name: "at", Form: "time"}, {},
+		{Before: "$shop"},
+		{Before: "customerid_", Name: "customerId", Form: "lower"},
+		{Before: "{", Name: "a", After: ".}"},
+		{Name: "1"},
+		{Before: "x_", Name: "at", Form: "time"},
+		{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
