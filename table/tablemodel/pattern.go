@@ -266,7 +266,7 @@ func format(pattern string, item table.Item) (key, missing string, err error) {
 		case s.constant:
 			texts[i] = s.raw
 		case s.attribute == "":
-			return "", "", fmt.Errorf("segment %d of a key equals no attribute", i)
+			return "", "", fmt.Errorf("the pattern %q does not say of which attribute segment %d is made", pattern, i)
 		default:
 			text, lacks, err := s.text(item)
 			if err != nil {
