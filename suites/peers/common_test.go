@@ -1,0 +1,255 @@
+package peers_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+// These functions see the rows that all libraries for orders have.
+
+const same = "the same order"
+
+// differences says how orders that were read differ from what is wanted.
+func differences(want []order, read map[string][]order) string {
+	var all []string
+	for call, got := range read {
+		if diff := cmp.Diff(want, got); diff != "" {
+			all = append(all, call+":\n"+diff)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// here says how our reads differ from what is wanted.
+func here(s *shop, ours orders, want order) string {
+	s.Helper()
+	got := expect.Value(ours.get(s.Context(), want))(s)
+	return differences([]order{want}, map[string][]order{
+		"Get":      {got},
+		"Query":    expect.Value(ours.list(s.Context(), want.Customer))(s),
+		"an index": expect.Value(ours.byStatus(s.Context(), want.Status))(s),
+		"Collect":  expect.Value(ours.collect(s.Context(), want.Customer))(s),
+	})
+}
+
+// there says how the reads of the peer differ from what is wanted.
+func there(s *shop, want order) string {
+	s.Helper()
+	return differences([]order{want}, map[string][]order{
+		"get":      {orderOf(s.one("get", orderKey(want)))},
+		"list":     ordersOf(s.many("list", want.Customer)),
+		"byStatus": ordersOf(s.many("byStatus", want.Status)),
+	})
+}
+
+func or(difference, otherwise string) string {
+	if difference == "" {
+		return otherwise
+	}
+	return difference
+}
+
+func readHere(s *shop, p *peer) string {
+	s.call("create", p.order(anOrder).with(more))
+	return or(here(s, expect.Value(p.open(s.table))(s), anOrder), same)
+}
+
+func streamed(s *shop, p *peer) string {
+	s.call("create", p.order(anOrder))
+	s.call("update", orderKey(anOrder), values{"total": 13})
+	s.call("remove", orderKey(anOrder))
+	return fmt.Sprint(expect.Value(expect.Value(p.open(s.table))(s).changes(s.Context(), s, 3))(s))
+}
+
+func createdHere(s *shop, p *peer) string {
+	expect.OK(s, expect.Value(p.open(s.table))(s).create(s.Context(), anOrder))
+	return or(there(s, anOrder), same)
+}
+
+// updatedHere changes an order of the peer, also what its index is made of.
+func updatedHere(s *shop, p *peer) string {
+	s.call("create", p.order(anOrder).with(more))
+	before := s.one("get", orderKey(anOrder))
+	ours, want := expect.Value(p.open(s.table))(s), anOrder
+	change := func(o *order) { o.Status, o.Total, o.Street = "sent", 14, "Side" }
+	change(&want)
+	expect.OK(s, ours.update(s.Context(), anOrder, change))
+	if diff := there(s, want); diff != "" {
+		return diff
+	}
+	after := s.one("get", orderKey(anOrder))
+	for name := range before {
+		if name != "address" && !cmp.Equal(p.order(want)[name], p.order(anOrder)[name]) {
+			delete(before, name)
+			delete(after, name)
+		}
+	}
+	// The version is ours, or moves with each write, and so does the key of an index.
+	for _, name := range []string{"rev", "updated", "updatedAt", "gsi1pk"} {
+		delete(before, name)
+		delete(after, name)
+	}
+	if address, ok := before["address"].(map[string]any); ok {
+		address["street"] = "Side"
+	}
+	return or(cmp.Diff(before, after), same+", and all that the Go type lacks")
+}
+
+func savedHere(s *shop, p *peer) string {
+	s.call("create", p.order(anOrder).with(more))
+	ours, want := expect.Value(p.open(s.table))(s), anOrder
+	want.Status = "sent"
+	expect.OK(s, ours.save(s.Context(), anOrder, func(o *order) { o.Status = "sent" }))
+	return or(there(s, want), same)
+}
+
+func removedHere(s *shop, p *peer) string {
+	s.call("create", p.order(anOrder))
+	expect.OK(s, expect.Value(p.open(s.table))(s).remove(s.Context(), anOrder))
+	if item := s.one("get", orderKey(anOrder)); item != nil {
+		return "get: it is there"
+	}
+	return or(differences(nil, map[string][]order{
+		"list": ordersOf(s.many("list", anOrder.Customer)), "byStatus": ordersOf(s.many("byStatus", anOrder.Status)),
+	}), "gone")
+}
+
+// updatedThere has the peer change an order of ours, also what its index is made of.
+func updatedThere(s *shop, p *peer) string {
+	ours, want := expect.Value(p.open(s.table))(s), anOrder
+	expect.OK(s, ours.create(s.Context(), anOrder))
+	want.Status, want.Total = "paid", 15
+	p.change(s, values{"status": want.Status, "total": want.Total})
+	return or(here(s, ours, want), same)
+}
+
+// removedThere has the peer delete an order of ours.
+func removedThere(s *shop, p *peer) string {
+	ours := expect.Value(p.open(s.table))(s)
+	expect.OK(s, ours.create(s.Context(), anOrder))
+	s.call("remove", orderKey(anOrder))
+	if _, err := ours.get(s.Context(), anOrder); !errors.Is(err, table.ErrNotFound) {
+		return fmt.Sprint(err)
+	}
+	return "`ErrNotFound`"
+}
+
+// ourCursor gives the peer a cursor of ours.
+func ourCursor(s *shop, p *peer) string {
+	ours := twoOrders(s, p)
+	cursor := expect.Value(ours.page(s.Context(), anOrder.Customer, ""))(s)
+	result, err := s.try("page", anOrder.Customer, cursor)
+	if err != nil {
+		return "throws"
+	}
+	page, _ := result.(map[string]any)
+	first, _ := page["data"].([]any)[0].(map[string]any)
+	if orderOf(first).ID == anOrder.ID {
+		return "the first page"
+	}
+	return "the second page"
+}
+
+// theirCursor gives our query a cursor of the peer.
+func theirCursor(s *shop, p *peer) string {
+	ours := twoOrders(s, p)
+	page := s.one("page", anOrder.Customer)
+	cursor, text := page["cursor"].(string)
+	if !text {
+		cursor = fmt.Sprint(page["cursor"])
+	}
+	if _, err := ours.page(s.Context(), anOrder.Customer, cursor); !errors.Is(err, paginate.ErrInvalidCursor) {
+		return fmt.Sprint(err)
+	}
+	return "`ErrInvalidCursor`"
+}
+
+func twoOrders(s *shop, p *peer) orders {
+	second := anOrder
+	second.ID = "o-2"
+	s.call("create", p.order(anOrder))
+	s.call("create", p.order(second))
+	return expect.Value(p.open(s.table))(s)
+}
+
+// orderRows are the rows of every library for orders.
+func orderRows() []row {
+	return []row{
+		{call: "`Get`, `Query`, an index and `Collect` of its order", holds: same, see: readHere},
+		{call: "a router of its create, update and delete", holds: "[insert modify remove]", see: streamed},
+		{call: "its reads of what `Create` has stored", holds: same, see: createdHere},
+		{call: "its reads of its order after `Update`", holds: same + ", and all that the Go type lacks", see: updatedHere},
+		{call: "its reads of its order after `Save`", holds: same, see: savedHere},
+		{call: "its reads after `Delete`", holds: "gone", see: removedHere},
+		{call: "our reads of our order after its update", holds: same, see: updatedThere},
+		{call: "`Get` of our order after its delete", holds: "`ErrNotFound`", see: removedThere},
+		{call: "its query with a cursor of ours", holds: "throws", see: ourCursor},
+		{call: "`Query` with its cursor", holds: "`ErrInvalidCursor`", see: theirCursor},
+	}
+}
+
+// unseen says what the peer does with an order that ours has created, and with another one of
+// the same customer, which is its own.
+func unseen(s *shop, p *peer, ours orders) string {
+	second := anOrder
+	second.ID = "o-2"
+	s.call("create", p.order(second))
+	expect.OK(s, ours.create(s.Context(), anOrder))
+	outcome := "get: " + seen(s.try("get", orderKey(anOrder)))
+	outcome += "; the list of the customer: " + seen(s.try("list", anOrder.Customer))
+	return outcome + "; create: " + seen(s.try("create", p.order(anOrder)))
+}
+
+// seen describes what a peer has returned.
+func seen(result any, err error) string {
+	switch result := result.(type) {
+	case []any:
+		return fmt.Sprintf("%d of 2 orders", len(result))
+	case nil:
+		if err != nil {
+			return "throws"
+		}
+		return "nothing"
+	default:
+		return "found"
+	}
+}
+
+// changedSet says what the peer does with a set that was changed in a Go slice, which is no
+// set, in the list of two orders.
+func changedSet(s *shop, p *peer, ours orders) string {
+	second := anOrder
+	second.ID = "o-2"
+	s.call("create", p.order(second))
+	s.call("create", p.order(anOrder))
+	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) { o.Tags = []string{"blue"} }))
+	return "get: " + seen(s.try("get", orderKey(anOrder))) + "; the list of the customer: " + seen(s.try("list", anOrder.Customer))
+}
+
+// savedDuring sees what becomes of the changes of the peer between the read and a Save of ours
+// of total: of the same attribute, and of another one.
+func savedDuring(s *shop, p *peer) string {
+	ours := p.begin(s)
+	expect.OK(s, ours.save(s.Context(), anOrder, func(o *order) {
+		p.change(s, values{"status": "paid", "total": 100})
+		o.Total++
+	}))
+	got := orderOf(s.one("get", orderKey(anOrder)))
+	return fmt.Sprintf("the same attribute: %s; another one: %s", keptIf(got.Total == 100), keptIf(got.Status == "paid"))
+}
+
+func keptIf(kept bool) string {
+	if kept {
+		return "kept"
+	}
+	return "lost"
+}

@@ -1,0 +1,201 @@
+package peers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/suites/benchmarks/figure"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// peer is a library of others with what holds next to it.
+type peer struct {
+	name, file, pkg string
+	spec            schema.Table
+	open            func(*table.Table) (orders, error)
+	// order returns an order as the peer takes it.
+	order func(order) values
+	// update, if it is there, adds what the peer's update needs for the keys of its index.
+	update func(set values) values
+	writes []write
+	rows   []row
+}
+
+// row is something that holds. see returns what it has seen.
+type row struct {
+	call, holds string
+	// pending names what will change this, and is empty for what is as it should be.
+	pending string
+	see     func(*shop, *peer) string
+}
+
+// write is a call of a peer that writes an order, and what it does next to a write of ours.
+type write struct {
+	call string
+	// do sets members of the order that was read as held.
+	do func(s *shop, held, set values)
+	// same and other are what becomes of its change between the read and the write of our
+	// Update of the same attribute, and of another one. after is what becomes of our Update
+	// between its read and its call.
+	same, other, after string
+	pending            string
+}
+
+var peers = []*peer{electrodb, toolbox, onetable, typedorm, dynamoose, authjs, castore, powertools}
+
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	for _, p := range peers {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			for _, r := range p.rows {
+				t.Run(r.call, func(t *testing.T) {
+					t.Parallel()
+					expect.Equal(t, r.pending, r.see(newShop(t, p.file, p.spec), p), r.holds)
+				})
+			}
+			for _, w := range p.writes {
+				t.Run("race with "+w.call, func(t *testing.T) {
+					t.Parallel()
+					s := func() *shop { return newShop(t, p.file, p.spec) }
+					got := [3]string{w.during(s(), p, "total"), w.during(s(), p, "status"), w.late(s(), p)}
+					expect.Equal(t, w.pending, got, [3]string{w.same, w.other, w.after})
+				})
+			}
+		})
+	}
+}
+
+//go:generate go test . -run ^TestThePage -update
+
+// TestThePageHasTheRows compares the page with the rows, or writes it.
+func TestThePageHasTheRows(t *testing.T) {
+	t.Parallel()
+	const page = "../../docs/peers.md"
+	for _, p := range peers {
+		part(t, page, p.file, p.markdown(t))
+	}
+}
+
+// part compares the part of a page between two marks with text, or writes it.
+func part(t *testing.T, page, name, text string) {
+	t.Helper()
+	begin, end := "<!-- "+name+": go generate ./suites/peers -->\n", "<!-- /"+name+" -->\n"
+	text = "\n" + text + "\n"
+	if *expect.Update {
+		expect.OK(t, figure.WriteInto(page, begin, end, text))
+	}
+	_, rest, _ := strings.Cut(string(expect.Value(os.ReadFile(page))(t)), begin)
+	got, _, _ := strings.Cut(rest, end)
+	expect.Equal(t, page+", which go generate ./suites/peers writes: "+name, got, text)
+}
+
+// markdown returns the part of the page about a peer.
+func (p *peer) markdown(t *testing.T) string {
+	t.Helper()
+	var versions struct{ Dependencies map[string]string }
+	expect.OK(t, json.Unmarshal(packageJSON, &versions))
+	version, ok := versions.Dependencies[p.pkg]
+	if !ok {
+		t.Fatalf("package.json does not have %s", p.pkg)
+	}
+	text := fmt.Sprintf("`%s` %s\n\n", p.pkg, version)
+	calls := [][]string{{"", "what holds"}}
+	for _, r := range p.rows {
+		calls = append(calls, []string{r.call, r.holds})
+	}
+	text += figure.Table("|---|---|", calls...)
+	if len(p.writes) > 0 {
+		races := [][]string{{"its call", "of the attribute that our `Update` changes", "of another attribute", "after our `Update`"}}
+		for _, w := range p.writes {
+			races = append(races, []string{"`" + w.call + "`", w.same, w.other, w.after})
+		}
+		text += "\n" + figure.Table("|---|---|---|---|", races...)
+	}
+	return text
+}
+
+// hook is a fault that only runs f.
+func hook(f func()) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		f()
+		return next.RoundTrip(r)
+	}
+}
+
+// begin has the peer create the order, and this library change it once, so that it has what a
+// Go program adds to it.
+func (p *peer) begin(s *shop) orders {
+	s.Helper()
+	s.call("create", p.order(anOrder).with(more))
+	ours := expect.Value(p.open(s.table))(s)
+	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) { o.Total++ }))
+	return ours
+}
+
+// change has the peer update the order.
+func (p *peer) change(s *shop, set values) {
+	s.Helper()
+	if p.update != nil {
+		set = p.update(set)
+	}
+	s.call("update", orderKey(anOrder), set)
+}
+
+// during sees what becomes of a change of the peer between the read and the write of our
+// Update of total.
+func (w write) during(s *shop, p *peer, attribute string) string {
+	ours := p.begin(s)
+	held := s.one("get", orderKey(anOrder))
+	theirs, runs := values{"total": 100, "status": "paid"}, 0
+	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) {
+		if runs++; runs == 1 {
+			w.do(s, held, values{attribute: theirs[attribute]})
+		}
+		o.Total++
+	}))
+	got := orderOf(s.one("get", orderKey(anOrder)))
+	if kept := attribute == "total" && got.Total == 101 || attribute == "status" && got.Status == "paid" && got.Total == 14; !kept {
+		return "lost"
+	}
+	return "kept" + indexed(s, got)
+}
+
+// late sees what becomes of our Update of total between the read and the call of the peer, and
+// of what only Go programs write.
+func (w write) late(s *shop, p *peer) string {
+	ours := p.begin(s)
+	held := s.one("get", orderKey(anOrder))
+	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) { o.Total++ }))
+	before := s.scan()[0]
+	w.do(s, held, values{"status": "paid"})
+	got, after := orderOf(s.one("get", orderKey(anOrder))), s.scan()[0]
+	outcome := "kept"
+	if got.Total != 14 {
+		outcome = "overwritten"
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if after[name] == nil {
+			outcome += ", `" + name + "` removed"
+		}
+	}
+	return outcome + indexed(s, got)
+}
+
+// indexed says so if the index does not lead to the order.
+func indexed(s *shop, o order) string {
+	s.Helper()
+	if slices.ContainsFunc(ordersOf(s.many("byStatus", o.Status)), func(found order) bool { return found.ID == o.ID }) {
+		return ""
+	}
+	return "; the index has the former key"
+}

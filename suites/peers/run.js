@@ -1,0 +1,60 @@
+// Runs the libraries of others for the tests: a call is a line of JSON on the standard input,
+// { id, endpoint, table, peer, op, args }, its response a line on the standard output,
+// { id, result } or { id, error }. It ends when its input ends.
+'use strict';
+const { createInterface } = require('node:readline');
+const { DynamoDB } = require('@aws-sdk/client-dynamodb');
+const { DynamoDBDocument } = require('@aws-sdk/lib-dynamodb');
+
+const region = 'us-east-1';
+const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+const clients = new Map();
+const opened = new Map();
+
+function client(endpoint) {
+  if (!clients.has(endpoint)) clients.set(endpoint, new DynamoDB({ endpoint, region, credentials }));
+  return clients.get(endpoint);
+}
+
+// open gives the operations of a peer on a table. They are made once, since some libraries
+// keep models by table.
+async function open(peer, endpoint, table) {
+  const name = [peer, endpoint, table].join(' ');
+  if (!opened.has(name)) {
+    const document = (options) => DynamoDBDocument.from(client(endpoint), options);
+    opened.set(name, require(`./${peer}.js`)({ client: client(endpoint), document, table }));
+  }
+  return opened.get(name);
+}
+
+// JSON has no dates, sets, bytes and undefined: they are objects with one member that says so.
+function plain(key, converted) {
+  const value = this[key];
+  if (value instanceof Date) return { $date: value.toISOString() };
+  if (value instanceof Set) return { $set: [...value].sort() };
+  if (value instanceof Uint8Array) return { $bytes: Buffer.from(value).toString('base64') };
+  if (typeof value === 'bigint') return { $bigint: String(value) };
+  return converted;
+}
+
+function revived(key, value) {
+  if (value?.$date) return new Date(value.$date);
+  if (value?.$set) return new Set(value.$set);
+  if (value?.$bytes) return Buffer.from(value.$bytes, 'base64');
+  return value;
+}
+
+async function answer(line) {
+  const { id, endpoint, table, peer, op, args } = JSON.parse(line, revived);
+  try {
+    const operations = await open(peer, endpoint, table);
+    if (!operations[op]) throw new Error(`${peer}.js has no ${op}`);
+    return { id, result: (await operations[op](...args)) ?? null };
+  } catch (error) {
+    return { id, error: `${error.name}: ${error.message}` };
+  }
+}
+
+createInterface({ input: process.stdin })
+  .on('line', async (line) => process.stdout.write(JSON.stringify(await answer(line), plain) + '\n'))
+  .on('close', () => process.exit(0));

@@ -1,0 +1,33 @@
+package peers_test
+
+import "github.com/singletable/singletable/keys"
+
+type typedormOrder struct {
+	fields
+	Tags     []string `dynamodbav:"tags"`
+	Revision string   `dynamodbav:"rev"`
+}
+
+var typedormModel = upperModel("__en", "order",
+	func(v typedormOrder) order { return v.order(v.Tags) },
+	func(o order, v *typedormOrder) { v.fields, v.Tags = fieldsOf(o), o.Tags })
+
+var typedormUnique = unique{
+	entity: customers("customer", profileKey),
+	email: func(email string) keys.Key {
+		key := "DRM_GEN_CUSTOMER.EMAIL#" + email
+		return keys.Key{PK: keys.PK(key), SK: keys.SK(key)}
+	},
+	item: struct{}{},
+}
+
+var typedorm = &peer{
+	name: "TypeDORM", file: "typedorm", pkg: "@typedorm/core",
+	spec: typedormModel.spec(), open: typedormModel.open,
+	order: func(o order) values { return o.values().with(values{"tags": o.Tags}) },
+	rows:  append(orderRows(), typedormUnique.rows()...),
+	writes: []write{
+		{call: "update()", do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), set) }},
+		{call: "create(overwriteIfExists)", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
+	},
+}
