@@ -157,15 +157,15 @@ var electrodb = &peer{
 		},
 	}...),
 	writes: []write{
-		{call: "patch().set()", do: func(s *shop, _, set values) { s.call("patch", orderKey(anOrder), set) }},
-		{call: "put()", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
-		{call: "patch().add()", do: func(s *shop, _, set values) {
+		{call: "patch().set()", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("patch", orderKey(anOrder), set) }},
+		{call: "put()", same: "kept", other: "kept", after: "overwritten, `rev` removed", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
+		{call: "patch().add()", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) {
 			if set["total"] != nil {
 				s.call("patch.add", orderKey(anOrder), values{"total": 87})
 				return
 			}
 			s.call("patch", orderKey(anOrder), set)
 		}},
-		{call: "upsert()", do: func(s *shop, held, set values) { s.call("upsert", held.with(set)) }},
+		{call: "upsert()", same: "lost", other: "kept", after: "overwritten", pending: keptByValues, do: func(s *shop, held, set values) { s.call("upsert", held.with(set)) }},
 	},
 }

@@ -51,15 +51,18 @@ var onetable = &peer{
 	name: "OneTable", file: "onetable", pkg: "dynamodb-onetable",
 	spec: onetableModel.spec(), open: onetableModel.open, order: order.values,
 	update: func(set values) values { return set.with(values{"placed": anOrder.Placed}) },
-	rows: append(append(orderRows(), onetableUnique.rows()...), []row{
+	rows: append(append(orderRows(
+		row{call: "its query with a cursor of ours", holds: "the first page"},
+		row{call: savedRow, holds: "`ErrStale`"},
+	), onetableUnique.rows()...), []row{
 		{call: "`Collect` and `Stream`, and its query by type, of a partition that both write", holds: bothRead, see: together(onetableModel, onetableCustomers)},
 	}...),
 	writes: []write{
-		{call: "update()", do: func(s *shop, _, set values) {
+		{call: "update()", same: "kept", other: "kept", after: "kept", do: func(s *shop, _, set values) {
 			s.call("update", orderKey(anOrder), set.with(values{"placed": anOrder.Placed}))
 		}},
-		{call: "update({set})", do: func(s *shop, _, set values) { s.call("update.set", orderKey(anOrder), set) }},
-		{call: "upsert()", do: func(s *shop, held, set values) { s.call("upsert", held.with(set)) }},
-		{call: "create({exists: null})", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
+		{call: "update({set})", same: "kept", other: "kept", after: "kept; the index has the former key", do: func(s *shop, _, set values) { s.call("update.set", orderKey(anOrder), set) }},
+		{call: "upsert()", same: "kept", other: "kept", after: "overwritten", do: func(s *shop, held, set values) { s.call("upsert", held.with(set)) }},
+		{call: "create({exists: null})", same: "kept", other: "kept", after: "overwritten", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
 	},
 }

@@ -2,7 +2,6 @@ package peers_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -50,6 +49,9 @@ type write struct {
 	pending            string
 }
 
+// keptByValues is what will become of races with calls that write no version.
+const keptByValues = "R3: what both change is kept, by an Update that is guarded by what it has read"
+
 var peers = []*peer{electrodb, toolbox, onetable, typedorm, dynamoose, authjs, castore, powertools}
 
 func TestPeers(t *testing.T) {
@@ -81,9 +83,19 @@ func TestPeers(t *testing.T) {
 func TestThePageHasTheRows(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/peers.md"
+	versions := versions(t)
 	for _, p := range peers {
-		part(t, page, p.file, p.markdown(t))
+		part(t, page, p.file, p.markdown(t, versions))
 	}
+	var stored, read [][]string
+	for _, v := range stores {
+		stored = append(stored, append([]string{v.what}, v.holds...))
+	}
+	for _, v := range reads {
+		read = append(read, append([]string{v.what}, v.holds...))
+	}
+	part(t, page, "stores", matrix("what it is given", stored))
+	part(t, page, "reads", matrix("what Go has stored", read))
 }
 
 // part compares the part of a page between two marks with text, or writes it.
@@ -99,29 +111,49 @@ func part(t *testing.T, page, name, text string) {
 	expect.Equal(t, page+", which go generate ./suites/peers writes: "+name, got, text)
 }
 
-// markdown returns the part of the page about a peer.
-func (p *peer) markdown(t *testing.T) string {
+// versions are those of package.json.
+func versions(t *testing.T) map[string]string {
 	t.Helper()
-	var versions struct{ Dependencies map[string]string }
-	expect.OK(t, json.Unmarshal(packageJSON, &versions))
-	version, ok := versions.Dependencies[p.pkg]
+	var pinned struct{ Dependencies map[string]string }
+	expect.OK(t, json.Unmarshal(packageJSON, &pinned))
+	return pinned.Dependencies
+}
+
+// matrix returns a table with a column for each library that has orders.
+func matrix(what string, rows [][]string) string {
+	head, line := []string{what}, "|---|"
+	for _, p := range ordered() {
+		head, line = append(head, p.name), line+"---|"
+	}
+	return figure.Table(line, append([][]string{head}, rows...)...)
+}
+
+// markdown returns the part of the page about a peer. What will change is in bold.
+func (p *peer) markdown(t *testing.T, versions map[string]string) string {
+	t.Helper()
+	version, ok := versions[p.pkg]
 	if !ok {
 		t.Fatalf("package.json does not have %s", p.pkg)
 	}
-	text := fmt.Sprintf("`%s` %s\n\n", p.pkg, version)
-	calls := [][]string{{"", "what holds"}}
-	for _, r := range p.rows {
-		calls = append(calls, []string{r.call, r.holds})
-	}
-	text += figure.Table("|---|---|", calls...)
-	if len(p.writes) > 0 {
-		races := [][]string{{"its call", "of the attribute that our `Update` changes", "of another attribute", "after our `Update`"}}
-		for _, w := range p.writes {
-			races = append(races, []string{"`" + w.call + "`", w.same, w.other, w.after})
+	bold := func(text, pending string) string {
+		if pending == "" {
+			return text
 		}
-		text += "\n" + figure.Table("|---|---|---|---|", races...)
+		return "**" + text + "**"
 	}
-	return text
+	calls := [][]string{{"`" + p.pkg + "` " + version, "what holds"}}
+	for _, r := range p.rows {
+		calls = append(calls, []string{r.call, bold(r.holds, r.pending)})
+	}
+	text := figure.Table("|---|---|", calls...)
+	if len(p.writes) == 0 {
+		return text
+	}
+	races := [][]string{{"its call", "its change of what our `Update` changes", "of another attribute", "our `Update` before its call"}}
+	for _, w := range p.writes {
+		races = append(races, []string{"`" + w.call + "`", bold(w.same, w.pending), w.other, w.after})
+	}
+	return text + "\n" + figure.Table("|---|---|---|---|", races...)
 }
 
 // hook is a fault that only runs f.

@@ -25,7 +25,7 @@ import (
 // sets and bytes.
 type values map[string]any
 
-func set(members ...string) values { return values{"$set": members} }
+func set(members ...string) values { return values{"$set": append([]string{}, members...)} }
 func date(text string) values      { return values{"$date": text} }
 func bytesOf(base64 string) values { return values{"$bytes": base64} }
 func (v values) with(w values) values {

@@ -79,9 +79,9 @@ var toolbox = &peer{
 		}},
 	}...),
 	writes: []write{
-		{call: "UpdateItemCommand", do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), set) }},
-		{call: "UpdateAttributesCommand", do: func(s *shop, _, set values) { s.call("updateAttributes", orderKey(anOrder), set) }},
-		{call: "PutItemCommand", do: func(s *shop, held, set values) {
+		{call: "UpdateItemCommand", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), set) }},
+		{call: "UpdateAttributesCommand", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("updateAttributes", orderKey(anOrder), set) }},
+		{call: "PutItemCommand", same: "kept", other: "kept", after: "overwritten, `rev` removed", do: func(s *shop, held, set values) {
 			s.call("put", held.with(set))
 		}},
 	},

@@ -27,7 +27,7 @@ var typedorm = &peer{
 	order: func(o order) values { return o.values().with(values{"tags": o.Tags}) },
 	rows:  append(orderRows(), typedormUnique.rows()...),
 	writes: []write{
-		{call: "update()", do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), set) }},
-		{call: "create(overwriteIfExists)", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
+		{call: "update()", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), set) }},
+		{call: "create(overwriteIfExists)", same: "lost", other: "kept", after: "overwritten", pending: keptByValues, do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
 	},
 }
