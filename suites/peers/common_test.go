@@ -192,6 +192,7 @@ func orderRows(other ...row) []row {
 		{call: "its reads after `Delete`", holds: "gone", see: removedHere},
 		{call: "our reads of our order after its update", holds: same, see: updatedThere},
 		{call: "`Get` of our order after its delete", holds: "`ErrNotFound`", see: removedThere},
+		{call: "`Update` of its order that it deletes before the write", holds: "`ErrNotFound`", see: deletedDuring},
 		{call: savedRow, holds: "the same attribute: lost; another one: lost", pending: keptByValues, see: savedDuring},
 		{call: "its query with a cursor of ours", holds: "throws", see: ourCursor},
 		{call: "`Query` with its cursor", holds: "`ErrInvalidCursor`", see: theirCursor},
@@ -230,15 +231,30 @@ func seen(result any, err error) string {
 	}
 }
 
-// changedSet says what the peer does with a set that was changed in a Go slice, which is no
-// set, in the list of two orders.
-func changedSet(s *shop, p *peer, ours orders) string {
+// changedSet says what the peer does with a set that an Update of ours has changed, in
+// the list of two orders.
+func changedSet(s *shop, p *peer, to []string, ours orders) string {
 	second := anOrder
 	second.ID = "o-2"
 	s.call("create", p.order(second))
 	s.call("create", p.order(anOrder))
-	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) { o.Tags = []string{"blue"} }))
+	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) { o.Tags = to }))
 	return "get: " + seen(s.try("get", orderKey(anOrder))) + "; the list of the customer: " + seen(s.try("list", anOrder.Customer))
+}
+
+// deletedDuring has the peer delete the order between the read and the write of our Update.
+func deletedDuring(s *shop, p *peer) string {
+	ours, runs := p.begin(s), 0
+	err := ours.update(s.Context(), anOrder, func(o *order) {
+		if runs++; runs == 1 {
+			s.call("remove", orderKey(anOrder))
+		}
+		o.Total++
+	})
+	if left := s.scan(); len(left) != 0 {
+		return "stores a part"
+	}
+	return text(err, table.ErrNotFound, "`ErrNotFound`")
 }
 
 const savedRow = "its change of two attributes between the read and `Save` of one of them"

@@ -183,9 +183,9 @@ var dynamoose = &peer{
 		},
 	},
 	writes: []write{
-		{call: "Model.update()", same: "kept", other: "kept", after: "kept", do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), dynamooseChange(set)) }},
-		{call: "save()", same: "kept", other: "kept", after: "overwritten", do: func(s *shop, _, set values) { s.call("save", dynamooseChange(set)) }},
-		{call: "Model.create(overwrite)", same: "kept", other: "kept", after: "overwritten", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
+		{call: "Model.update()", same: "kept", other: "kept", after: "kept", deleted: "stores a part of the order", do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), dynamooseChange(set)) }},
+		{call: "save()", same: "kept", other: "kept", after: "overwritten", deleted: "stores the order", do: func(s *shop, _, set values) error { return s.do("save", dynamooseChange(set)) }},
+		{call: "Model.create(overwrite)", same: "kept", other: "kept", after: "overwritten", deleted: "stores the order", do: func(s *shop, held, set values) error { return s.do("put", held.with(set)) }},
 	},
 }
 

@@ -134,6 +134,31 @@ var electrodb = &peer{
 			},
 		},
 		{
+			call: "`Get` of its order of another model version", holds: "the order",
+			pending: "R2: ErrWrongType",
+			see: func(s *shop, p *peer) string {
+				s.call("create", anOrder.values())
+				key := s.table.KeyOf("", s.scan()[0])
+				expect.OK(s, s.table.Do(s.Context(), table.Patch(key, table.Item{"__edb_v__": attributeText("2")})))
+				_, err := expect.Value(p.open(s.table))(s).get(s.Context(), anOrder)
+				expect.Equal(s, "its get", s.one("get", orderKey(anOrder)), nil)
+				return text(err, nil, "the order")
+			},
+		},
+		{
+			call: "its index after `Update` of an entity without `Indexes`", holds: "has the former key",
+			see: func(s *shop, p *peer) string {
+				s.call("create", anOrder.values())
+				m := electrodbModel
+				m.entity.Indexes = nil
+				expect.OK(s, expect.Value(m.open(s.table))(s).update(s.Context(), anOrder, func(o *order) { o.Status = "sent" }))
+				if n := len(s.many("byStatus", "new")); n == 1 {
+					return "has the former key"
+				}
+				return "follows"
+			},
+		},
+		{
 			call: "`Get` with `strings.ToLower`, of the customer `ΟΔΟΣ`", holds: "`ErrNotFound`",
 			pending: "R7: keys are in JavaScript's lower case",
 			see:     func(s *shop, p *peer) string { return readAs(s, p, "ΟΔΟΣ") },
@@ -157,15 +182,15 @@ var electrodb = &peer{
 		},
 	}...),
 	writes: []write{
-		{call: "patch().set()", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("patch", orderKey(anOrder), set) }},
-		{call: "put()", same: "kept", other: "kept", after: "overwritten, `rev` removed", do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
-		{call: "patch().add()", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) {
+		{call: "patch().set()", same: "lost", other: "kept", after: "kept", deleted: "throws", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("patch", orderKey(anOrder), set) }},
+		{call: "update().set()", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
+		{call: "put()", same: "kept", other: "kept", after: "overwritten, `rev` removed", deleted: "stores the order", do: func(s *shop, held, set values) error { return s.do("put", held.with(set)) }},
+		{call: "patch().add()", same: "lost", other: "kept", after: "kept", deleted: "throws", pending: keptByValues, do: func(s *shop, _, set values) error {
 			if set["total"] != nil {
-				s.call("patch.add", orderKey(anOrder), values{"total": 87})
-				return
+				return s.do("patch.add", orderKey(anOrder), values{"total": 87})
 			}
-			s.call("patch", orderKey(anOrder), set)
+			return s.do("patch", orderKey(anOrder), set)
 		}},
-		{call: "upsert()", same: "lost", other: "kept", after: "overwritten", pending: keptByValues, do: func(s *shop, held, set values) { s.call("upsert", held.with(set)) }},
+		{call: "upsert()", same: "lost", other: "kept", after: "overwritten", deleted: "stores the order", pending: keptByValues, do: func(s *shop, held, set values) error { return s.do("upsert", held.with(set)) }},
 	},
 }

@@ -40,6 +40,7 @@ module.exports = ({ client, table }) => {
     },
     createCustomer: (v) => Customer.create(v),
     updateCustomer: (key, v) => Customer.update({ ...key, ...v }),
+    'updateCustomer.set': (key, set) => Customer.update(key, { set }),
     getCustomer: (key) => Customer.get(key),
     removeCustomer: (key) => Customer.remove(key),
     account: async (customerId) => {

@@ -2,6 +2,7 @@ package peers_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"os"
@@ -41,12 +42,13 @@ type row struct {
 type write struct {
 	call string
 	// do sets members of the order that was read as held.
-	do func(s *shop, held, set values)
+	do func(s *shop, held, set values) error
 	// same and other are what becomes of its change between the read and the write of our
 	// Update of the same attribute, and of another one. after is what becomes of our Update
-	// between its read and its call.
-	same, other, after string
-	pending            string
+	// between its read and its call, and deleted what it does after our Delete.
+	same, other, after, deleted string
+	// pending is about same.
+	pending string
 }
 
 // keptByValues is what will become of races with calls that write no version.
@@ -69,8 +71,8 @@ func TestPeers(t *testing.T) {
 				t.Run("race with "+w.call, func(t *testing.T) {
 					t.Parallel()
 					s := func() *shop { return newShop(t, p.file, p.spec) }
-					got := [3]string{w.during(s(), p, "total"), w.during(s(), p, "status"), w.late(s(), p)}
-					expect.Equal(t, w.pending, got, [3]string{w.same, w.other, w.after})
+					got := [...]string{w.during(s(), p, "total"), w.during(s(), p, "status"), w.late(s(), p), w.afterDelete(s(), p)}
+					expect.Equal(t, w.pending, got, [...]string{w.same, w.other, w.after, w.deleted})
 				})
 			}
 		})
@@ -149,11 +151,11 @@ func (p *peer) markdown(t *testing.T, versions map[string]string) string {
 	if len(p.writes) == 0 {
 		return text
 	}
-	races := [][]string{{"its call", "its change of what our `Update` changes", "of another attribute", "our `Update` before its call"}}
+	races := [][]string{{"its call", "its change of what our `Update` changes", "of another attribute", "our `Update` before its call", "our `Delete` before its call"}}
 	for _, w := range p.writes {
-		races = append(races, []string{"`" + w.call + "`", bold(w.same, w.pending), w.other, w.after})
+		races = append(races, []string{"`" + w.call + "`", bold(w.same, w.pending), w.other, w.after, w.deleted})
 	}
-	return text + "\n" + figure.Table("|---|---|---|---|", races...)
+	return text + "\n" + figure.Table("|---|---|---|---|---|", races...)
 }
 
 // hook is a fault that only runs f.
@@ -191,7 +193,7 @@ func (w write) during(s *shop, p *peer, attribute string) string {
 	theirs, runs := values{"total": 100, "status": "paid"}, 0
 	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) {
 		if runs++; runs == 1 {
-			w.do(s, held, values{attribute: theirs[attribute]})
+			expect.OK(s, w.do(s, held, values{attribute: theirs[attribute]}))
 		}
 		o.Total++
 	}))
@@ -209,7 +211,7 @@ func (w write) late(s *shop, p *peer) string {
 	held := s.one("get", orderKey(anOrder))
 	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) { o.Total++ }))
 	before := s.scan()[0]
-	w.do(s, held, values{"status": "paid"})
+	expect.OK(s, w.do(s, held, values{"status": "paid"}))
 	got, after := orderOf(s.one("get", orderKey(anOrder))), s.scan()[0]
 	outcome := "kept"
 	if got.Total != 14 {
@@ -221,6 +223,27 @@ func (w write) late(s *shop, p *peer) string {
 		}
 	}
 	return outcome + indexed(s, got)
+}
+
+// afterDelete sees what the peer stores after our Delete of what it has read.
+func (w write) afterDelete(s *shop, p *peer) string {
+	ours := p.begin(s)
+	held := s.one("get", orderKey(anOrder))
+	expect.OK(s, ours.remove(s.Context(), anOrder))
+	if err := w.do(s, held, values{"status": "paid"}); err != nil {
+		return "throws"
+	}
+	got, err := ours.get(s.Context(), anOrder)
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return "stores nothing"
+	case err != nil:
+		return "stores what `Get` refuses"
+	case got.Total == 0:
+		return "stores a part of the order"
+	default:
+		return "stores the order"
+	}
 }
 
 // indexed says so if the index does not lead to the order.

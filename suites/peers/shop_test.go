@@ -75,6 +75,13 @@ func (s *shop) try(op string, args ...any) (any, error) {
 	return result, nil
 }
 
+// do is try for what has no result of interest.
+func (s *shop) do(op string, args ...any) error {
+	s.Helper()
+	_, err := s.try(op, args...)
+	return err
+}
+
 // call is try for what must succeed.
 func (s *shop) call(op string, args ...any) any {
 	s.Helper()

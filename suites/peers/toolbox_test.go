@@ -75,14 +75,34 @@ var toolbox = &peer{
 				Revision string   `dynamodbav:"rev"`
 			}
 			m := upperModel("_et", "Order", func(v listed) order { return v.order(v.Tags) }, func(o order, v *listed) { v.fields, v.Tags = fieldsOf(o), o.Tags })
-			return changedSet(s, p, expect.Value(m.open(s.table))(s))
+			return changedSet(s, p, []string{"blue"}, expect.Value(m.open(s.table))(s))
+		}},
+		{call: "a set that `Update` has emptied, without `omitempty`", holds: "get: throws; the list of the customer: throws", pending: "R12: a set without members is removed", see: func(s *shop, p *peer) string {
+			type nulled struct {
+				fields
+				Tags     []string `dynamodbav:"tags,stringset"`
+				Created  string   `dynamodbav:"_ct"`
+				Modified string   `dynamodbav:"_md"`
+				Revision string   `dynamodbav:"rev"`
+			}
+			m := upperModel("_et", "Order", func(v nulled) order { return v.order(v.Tags) }, func(o order, v *nulled) { v.fields, v.Tags = fieldsOf(o), o.Tags })
+			return changedSet(s, p, nil, expect.Value(m.open(s.table))(s))
+		}},
+		{call: "`_md` after `Update`", holds: "as it was", pending: "R3: the time of the write", see: func(s *shop, p *peer) string {
+			s.call("create", anOrder.values())
+			before := s.one("get", orderKey(anOrder))["modified"]
+			expect.OK(s, expect.Value(p.open(s.table))(s).update(s.Context(), anOrder, func(o *order) { o.Total++ }))
+			if s.one("get", orderKey(anOrder))["modified"] == before {
+				return "as it was"
+			}
+			return "the time of the write"
 		}},
 	}...),
 	writes: []write{
-		{call: "UpdateItemCommand", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), set) }},
-		{call: "UpdateAttributesCommand", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("updateAttributes", orderKey(anOrder), set) }},
-		{call: "PutItemCommand", same: "kept", other: "kept", after: "overwritten, `rev` removed", do: func(s *shop, held, set values) {
-			s.call("put", held.with(set))
+		{call: "UpdateItemCommand", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
+		{call: "UpdateAttributesCommand", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("updateAttributes", orderKey(anOrder), set) }},
+		{call: "PutItemCommand", same: "kept", other: "kept", after: "overwritten, `rev` removed", deleted: "stores the order", do: func(s *shop, held, set values) error {
+			return s.do("put", held.with(set))
 		}},
 	},
 }

@@ -27,7 +27,7 @@ var typedorm = &peer{
 	order: func(o order) values { return o.values().with(values{"tags": o.Tags}) },
 	rows:  append(orderRows(), typedormUnique.rows()...),
 	writes: []write{
-		{call: "update()", same: "lost", other: "kept", after: "kept", pending: keptByValues, do: func(s *shop, _, set values) { s.call("update", orderKey(anOrder), set) }},
-		{call: "create(overwriteIfExists)", same: "lost", other: "kept", after: "overwritten", pending: keptByValues, do: func(s *shop, held, set values) { s.call("put", held.with(set)) }},
+		{call: "update()", same: "lost", other: "kept", after: "kept", deleted: "stores what `Get` refuses", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
+		{call: "create(overwriteIfExists)", same: "lost", other: "kept", after: "overwritten", deleted: "stores the order", pending: keptByValues, do: func(s *shop, held, set values) error { return s.do("put", held.with(set)) }},
 	},
 }
