@@ -112,7 +112,7 @@ func numbersInKeys(s *shop, _ *peer) string {
 var electrodb = &peer{
 	name: "ElectroDB", file: "electrodb", pkg: "electrodb",
 	spec: electrodbModel.spec(), open: electrodbModel.open, order: order.values,
-	rows: append(orderRows(), []row{
+	rows: append(append(orderRows(), []row{
 		{call: "`Collect` and `Stream`, and its collection, of a partition that both write", holds: bothRead, see: together(electrodbModel, customers("customer", func(id string) keys.Key {
 			return keys.Key{PK: keys.PK(electrodbKey("$shop", "customerId", id)), SK: "$account#customer_1"}
 		}))},
@@ -180,7 +180,10 @@ var electrodb = &peer{
 				return "stored"
 			},
 		},
-	}...),
+	}...), commandRows(
+		"`{1}#{2}` `{3}#{4}#{5}`, in the index `{1}#{2}` `{3}#{4}#{5}`", "R6: patterns have labels and `:lower`",
+		"written; the index has the former key", "R6: refused",
+	)...),
 	writes: []write{
 		{call: "patch().set()", same: "lost", other: "kept", after: "kept", deleted: "throws", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("patch", orderKey(anOrder), set) }},
 		{call: "update().set()", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},

@@ -80,7 +80,7 @@ var onetable = &peer{
 	name: "OneTable", file: "onetable", pkg: "dynamodb-onetable",
 	spec: onetableModel.spec(), open: onetableModel.open, order: order.values,
 	update: func(set values) values { return set.with(values{"placed": anOrder.Placed}) },
-	rows: append(append(orderRows(
+	rows: append(append(append(orderRows(
 		row{call: "its query with a cursor of ours", holds: "the first page"},
 		row{call: savedRow, holds: "`ErrStale`"},
 	), onetableUnique.rows()...), []row{
@@ -127,7 +127,10 @@ var onetable = &peer{
 			pending: "R13: a zero time is left out",
 			see:     func(s *shop, p *peer) string { return sent(s, time.Time{}) },
 		},
-	}...),
+	}...), commandRows(
+		"`{1}#{customerId}` `{2}#{orderId}`, in the index `{1}#{status}` `{placed:time}#{total}`", "R6: constants in lower case are found",
+		"written; the index has the former key", "R6: refused",
+	)...),
 	writes: []write{
 		{call: "update()", same: "kept", other: "kept", after: "kept", deleted: "throws", do: func(s *shop, _, set values) error {
 			return s.do("update", orderKey(anOrder), set.with(values{"placed": anOrder.Placed}))

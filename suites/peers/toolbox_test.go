@@ -56,7 +56,7 @@ var toolboxModel = upperModel("_et", "Order",
 var toolbox = &peer{
 	name: "DynamoDB-Toolbox", file: "toolbox", pkg: "dynamodb-toolbox",
 	spec: toolboxModel.spec(), open: toolboxModel.open, order: order.values,
-	rows: append(orderRows(), []row{
+	rows: append(append(orderRows(), []row{
 		{call: "`Collect` and `Stream`, and its query of two entities, of a partition that both write", holds: bothRead, see: together(toolboxModel, customers("Customer", profileKey))},
 		{call: "an order of `Create` without `_ct` and `_md`", holds: "get: throws; the list of the customer: throws; create: throws", pending: "R1: both are written with each item", see: func(s *shop, p *peer) string {
 			type bare struct {
@@ -97,7 +97,9 @@ var toolbox = &peer{
 			}
 			return "the time of the write"
 		}},
-	}...),
+	}...), commandRows(
+		"`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`", "", "refused", "",
+	)...),
 	writes: []write{
 		{call: "UpdateItemCommand", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
 		{call: "UpdateAttributesCommand", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("updateAttributes", orderKey(anOrder), set) }},

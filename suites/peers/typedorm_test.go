@@ -25,7 +25,9 @@ var typedorm = &peer{
 	name: "TypeDORM", file: "typedorm", pkg: "@typedorm/core",
 	spec: typedormModel.spec(), open: typedormModel.open,
 	order: func(o order) values { return o.values().with(values{"tags": o.Tags}) },
-	rows:  append(orderRows(), typedormUnique.rows()...),
+	rows: append(append(orderRows(), typedormUnique.rows()...), commandRows(
+		"`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`", "", "refused", "",
+	)...),
 	writes: []write{
 		{call: "update()", same: "lost", other: "kept", after: "kept", deleted: "stores what `Get` refuses", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
 		{call: "create(overwriteIfExists)", same: "lost", other: "kept", after: "overwritten", deleted: "stores the order", pending: keptByValues, do: func(s *shop, held, set values) error { return s.do("put", held.with(set)) }},
