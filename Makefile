@@ -8,7 +8,7 @@ MODULES  = $(shell go list -m -f '{{.Dir}}')
 PACKAGES := github.com/singletable/singletable/...
 RACE     ?= $(PACKAGES)
 # The suites whose tests run within a minute each.
-SUITES   := $(addprefix ./suites/,awsconformance/... client conformance/... internal/... middleware probes schedules soak/checker soak/nemesis soak/report)
+SUITES   := $(addprefix ./suites/,awsconformance/... client conformance/... internal/... middleware peers probes schedules soak/checker soak/nemesis soak/report)
 FUZZTIME ?= 10s
 SOAKTIME ?= 5m
 
@@ -72,7 +72,7 @@ tidy: ## Tidy go.mod and go.sum of every module
 
 .PHONY: docs
 docs: ## Update the generated parts of READMEs and guides
-	go generate ./examples/...
+	go generate ./examples/... ./suites/peers
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target of FUZZ (all modules) for FUZZTIME (10s) each

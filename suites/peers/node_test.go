@@ -37,18 +37,19 @@ type node struct {
 }
 
 type request struct {
-	ID       int    `json:"id"`
-	Endpoint string `json:"endpoint"`
-	Table    string `json:"table"`
-	Peer     string `json:"peer"`
-	Op       string `json:"op"`
-	Args     []any  `json:"args"`
+	ID     int    `json:"id"`
+	Client values `json:"client"` // the options of the SDK's client for JavaScript
+	Table  string `json:"table"`
+	Peer   string `json:"peer"`
+	Op     string `json:"op"`
+	Args   []any  `json:"args"`
 }
 
 type response struct {
 	ID     int             `json:"id"`
 	Result json.RawMessage `json:"result"`
 	Error  string          `json:"error"`
+	Fault  string          `json:"fault"`
 }
 
 // peerError is an error that a peer's call has thrown.
@@ -156,6 +157,9 @@ func (n *node) call(r request) (json.RawMessage, error) {
 	got, ok := <-c
 	if !ok {
 		return nil, n.ended
+	}
+	if got.Fault != "" {
+		return nil, errors.New(got.Fault)
 	}
 	if got.Error != "" {
 		return nil, &peerError{r.Peer + ": " + r.Op + ": " + got.Error}

@@ -1,28 +1,23 @@
 // Runs the libraries of others for the tests: a call is a line of JSON on the standard input,
-// { id, endpoint, table, peer, op, args }, its response a line on the standard output,
-// { id, result } or { id, error }. It ends when its input ends.
+// { id, client, table, peer, op, args }, its response a line on the standard output,
+// { id, result }, { id, error } with what a library has thrown, or { id, fault } with what is
+// wrong with the call. It ends when its input ends.
 'use strict';
 const { createInterface } = require('node:readline');
 const { DynamoDB } = require('@aws-sdk/client-dynamodb');
 const { DynamoDBDocument } = require('@aws-sdk/lib-dynamodb');
 
-const region = 'us-east-1';
-const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-const clients = new Map();
 const opened = new Map();
-
-function client(endpoint) {
-  if (!clients.has(endpoint)) clients.set(endpoint, new DynamoDB({ endpoint, region, credentials }));
-  return clients.get(endpoint);
-}
+let client;
 
 // open gives the operations of a peer on a table. They are made once, since some libraries
-// keep models by table.
-async function open(peer, endpoint, table) {
-  const name = [peer, endpoint, table].join(' ');
+// keep models by table, and all have one client, as some libraries want.
+function open(peer, options, table) {
+  client ??= new DynamoDB(options);
+  const name = `${peer} ${table}`;
   if (!opened.has(name)) {
-    const document = (options) => DynamoDBDocument.from(client(endpoint), options);
-    opened.set(name, require(`./${peer}.js`)({ client: client(endpoint), document, table }));
+    const document = (options) => DynamoDBDocument.from(client, options);
+    opened.set(name, require(`./${peer}.js`)({ client, document, table }));
   }
   return opened.get(name);
 }
@@ -45,10 +40,10 @@ function revived(key, value) {
 }
 
 async function answer(line) {
-  const { id, endpoint, table, peer, op, args } = JSON.parse(line, revived);
+  const { id, client: options, table, peer, op, args } = JSON.parse(line, revived);
+  const operations = await open(peer, options, table);
+  if (!operations[op]) return { id, fault: `${peer}.js has no ${op}` };
   try {
-    const operations = await open(peer, endpoint, table);
-    if (!operations[op]) throw new Error(`${peer}.js has no ${op}`);
     return { id, result: (await operations[op](...args)) ?? null };
   } catch (error) {
     return { id, error: `${error.name}: ${error.message}` };

@@ -56,14 +56,23 @@ func newShop(t *testing.T, file string, spec schema.Table) *shop {
 	return s
 }
 
+// access are the options of a client in JavaScript for the engine.
+func (s *shop) access() values {
+	s.Helper()
+	o := s.client.Options()
+	creds := expect.Value(o.Credentials.Retrieve(s.Context()))(s)
+	credentials := values{"accessKeyId": creds.AccessKeyID, "secretAccessKey": creds.SecretAccessKey}
+	if creds.SessionToken != "" {
+		credentials["sessionToken"] = creds.SessionToken
+	}
+	return values{"endpoint": o.BaseEndpoint, "region": o.Region, "credentials": credentials}
+}
+
 // try runs an operation of the peer.
 func (s *shop) try(op string, args ...any) (any, error) {
 	s.Helper()
 	n := expect.Value(running())(s)
-	text, err := n.call(request{
-		Endpoint: aws.ToString(s.client.Options().BaseEndpoint), Table: s.table.Schema().Name,
-		Peer: s.file, Op: op, Args: args,
-	})
+	text, err := n.call(request{Client: s.access(), Table: s.table.Schema().Name, Peer: s.file, Op: op, Args: args})
 	if _, thrown := errors.AsType[*peerError](err); err != nil && !thrown {
 		s.Fatal(err)
 	}
