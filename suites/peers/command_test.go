@@ -97,9 +97,9 @@ func sampled(s *shop, p *peer, flags ...string) (file, patterns string) {
 	return file, fmt.Sprintf("`%s` `%s`, in the index `%s` `%s`", item.PK, item.SK, item.Indexes["gsi1"].PK, item.Indexes["gsi1"].SK)
 }
 
-// commandRows are about the command on the table of the peer, whose patterns it finds, and
-// whether its put refuses an index key that does not follow a change.
-func commandRows(patterns, pendingPatterns, put, pendingPut string) []row {
+// commandRows are about the command on the table of the peer: which patterns it finds, and
+// whether put refuses an index key that does not follow a change.
+func commandRows(patterns, put row) []row {
 	typed := func(p *peer) []string { return []string{"-type", p.spec.TypeAttribute} }
 	return []row{
 		{
@@ -111,14 +111,14 @@ func commandRows(patterns, pendingPatterns, put, pendingPut string) []row {
 			},
 		},
 		{
-			call: "the same with `-type`", holds: patterns, pending: pendingPatterns,
+			call: "the same with `-type`", holds: patterns.holds, pending: patterns.pending,
 			see: func(s *shop, p *peer) string {
 				_, patterns := sampled(s, p, typed(p)...)
 				return patterns
 			},
 		},
 		{
-			call: "`singletable put -schema` of another status, without the key of the index", holds: put, pending: pendingPut,
+			call: "`singletable put -schema` of another status, without the key of the index", holds: put.holds, pending: put.pending,
 			see: func(s *shop, p *peer) string {
 				file, _ := sampled(s, p, typed(p)...)
 				stored := s.scan()[0]

@@ -192,9 +192,10 @@ func orderRows(other ...row) []row {
 		{call: "its reads after `Delete`", holds: "gone", see: removedHere},
 		{call: "our reads of our order after its update", holds: same, see: updatedThere},
 		{call: "`Get` of our order after its delete", holds: "`ErrNotFound`", see: removedThere},
-		{call: "`Update` of its order that it deletes before the write", holds: "`ErrNotFound`", see: deletedDuring},
+		{call: "`Update` of its order that it deletes before the write", holds: "`ErrNotFound`", see: missedDuring},
+		{call: "`Delete` of its order that it changes before the write", holds: "deleted", see: deletedDuring},
 		{call: savedRow, holds: "the same attribute: lost; another one: lost", pending: keptByValues, see: savedDuring},
-		{call: "its query with a cursor of ours", holds: "throws", see: ourCursor},
+		{call: cursorRow, holds: "throws", see: ourCursor},
 		{call: "`Query` with its cursor", holds: "`ErrInvalidCursor`", see: theirCursor},
 	}
 	for _, r := range other {
@@ -242,8 +243,19 @@ func changedSet(s *shop, p *peer, to []string, ours orders) string {
 	return "get: " + seen(s.try("get", orderKey(anOrder))) + "; the list of the customer: " + seen(s.try("list", anOrder.Customer))
 }
 
-// deletedDuring has the peer delete the order between the read and the write of our Update.
+// deletedDuring has the peer change the order between the read and the write of our Delete.
 func deletedDuring(s *shop, p *peer) string {
+	ours := p.begin(s)
+	s.before("DeleteItem", func() { p.change(s, values{"total": 100}) })
+	expect.OK(s, ours.remove(s.Context(), anOrder))
+	if left := s.scan(); len(left) != 0 {
+		return "left"
+	}
+	return "deleted"
+}
+
+// missedDuring has the peer delete the order between the read and the write of our Update.
+func missedDuring(s *shop, p *peer) string {
 	ours, runs := p.begin(s), 0
 	err := ours.update(s.Context(), anOrder, func(o *order) {
 		if runs++; runs == 1 {
@@ -256,6 +268,8 @@ func deletedDuring(s *shop, p *peer) string {
 	}
 	return text(err, table.ErrNotFound, "`ErrNotFound`")
 }
+
+const cursorRow = "its query with a cursor of ours"
 
 const savedRow = "its change of two attributes between the read and `Save` of one of them"
 

@@ -1,11 +1,15 @@
 // Package peers runs other libraries next to this one, on one table: the real packages of
-// ElectroDB, DynamoDB-Toolbox, OneTable, dynamoose, TypeDORM, Auth.js, castore and Powertools,
+// ElectroDB, DynamoDB-Toolbox, OneTable, TypeDORM, dynamoose, Auth.js, castore and Powertools,
 // pinned by package-lock.json, on the local engine. For each, the model of a shop is written in
-// both languages.
+// both languages, in NAME.js and NAME_test.go.
 //
-// What holds is a table of rows in the file of the peer, and each row has a function that sees
-// it. docs/peers.md is made of the rows; go generate writes it.
+// What holds is in rows: peer.rows and peer.writes of each library, and the tables of
+// values_test.go. Each row has a function that returns what it has seen. docs/peers.md is made
+// of the rows; go generate ./suites/peers writes it. A row with pending says what holds today,
+// and what will hold instead. Who makes it so turns the row around.
 //
-// The tests start one process of Node, which runs run.js. The packages are installed once,
-// into the user's cache directory.
+// The tests start one process of Node, which runs run.js. The packages are installed once, into
+// the user's cache directory. For other versions, change package.json, and run
+//
+//	npm install --package-lock-only --ignore-scripts --legacy-peer-deps
 package peers

@@ -3,6 +3,7 @@ package peers_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -109,81 +110,84 @@ func numbersInKeys(s *shop, _ *peer) string {
 	return strings.Join(all, ", ")
 }
 
+// electrodbRows are what holds for this library alone.
+var electrodbRows = []row{
+	{call: "`Collect` and `Stream`, and its collection, of a partition that both write", holds: bothRead, see: together(electrodbModel, customers("customer", func(id string) keys.Key {
+		return keys.Key{PK: keys.PK(electrodbKey("$shop", "customerId", id)), SK: "$account#customer_1"}
+	}))},
+	{
+		call: "an order of `Create` without `__edb_v__`", holds: "get: nothing; the list of the customer: 1 of 2 orders; create: throws",
+		pending: "R2: a constant of the entity is written with each item",
+		see:     func(s *shop, p *peer) string { return unseen(s, p, without(s)) },
+	},
+	{
+		call: "its get of its order after `PutOps` of a type without `__edb_v__`", holds: "nothing",
+		pending: "R2: PutOps is refused for an entity with constants",
+		see: func(s *shop, p *peer) string {
+			s.call("create", anOrder.values())
+			type bare struct{ fields }
+			e := electrodbEntity(func(v bare) fields { return v.fields })
+			all := expect.Value(repo.New(s.table, e))(s)
+			expect.OK(s, s.table.Transact(s.Context(), all.PutOps(&bare{fieldsOf(anOrder)})...))
+			return seen(s.try("get", orderKey(anOrder)))
+		},
+	},
+	{
+		call: "`Get` of its order of another model version", holds: "the order",
+		pending: "R2: ErrWrongType",
+		see: func(s *shop, p *peer) string {
+			s.call("create", anOrder.values())
+			key := s.table.KeyOf("", s.scan()[0])
+			expect.OK(s, s.table.Do(s.Context(), table.Patch(key, table.Item{"__edb_v__": attributeText("2")})))
+			_, err := expect.Value(p.open(s.table))(s).get(s.Context(), anOrder)
+			expect.Equal(s, "its get", s.one("get", orderKey(anOrder)), nil)
+			return text(err, nil, "the order")
+		},
+	},
+	{
+		call: "its index after `Update` of an entity without `Indexes`", holds: "has the former key",
+		see: func(s *shop, p *peer) string {
+			s.call("create", anOrder.values())
+			m := electrodbModel
+			m.entity.Indexes = nil
+			expect.OK(s, expect.Value(m.open(s.table))(s).update(s.Context(), anOrder, func(o *order) { o.Status = "sent" }))
+			if n := len(s.many("byStatus", "new")); n == 1 {
+				return "has the former key"
+			}
+			return "follows"
+		},
+	},
+	{
+		call: "`Get` with `strings.ToLower`, of the customer `ΟΔΟΣ`", holds: "`ErrNotFound`",
+		pending: "R7: keys are in JavaScript's lower case",
+		see:     func(s *shop, p *peer) string { return readAs(s, p, "ΟΔΟΣ") },
+	},
+	{
+		call: "`Get` with `strings.ToLower`, of the customer `İstanbul`", holds: "`ErrNotFound`",
+		pending: "R7: keys are in JavaScript's lower case",
+		see:     func(s *shop, p *peer) string { return readAs(s, p, "İstanbul") },
+	},
+	{call: "`Get` with `strings.ToLower`, of the customer `STRASSE Ä`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "STRASSE Ä") }},
+	{call: "numbers in its keys", holds: "5: `5`, -3: `-3`, 0.10: `0.1`, 1e-7: `1e-7`, 1e20: throws, 1e21: throws, 9007199254740993: throws", see: numbersInKeys},
+	{
+		call: "`Create` of an order of the customer \"\"", holds: "stored",
+		pending: "R7: an empty value of a key is refused",
+		see: func(s *shop, p *peer) string {
+			o := anOrder
+			o.Customer = ""
+			expect.OK(s, expect.Value(p.open(s.table))(s).create(s.Context(), o))
+			return "stored"
+		},
+	},
+}
+
 var electrodb = &peer{
 	name: "ElectroDB", file: "electrodb", pkg: "electrodb",
 	spec: electrodbModel.spec(), open: electrodbModel.open, order: order.values,
-	rows: append(append(orderRows(), []row{
-		{call: "`Collect` and `Stream`, and its collection, of a partition that both write", holds: bothRead, see: together(electrodbModel, customers("customer", func(id string) keys.Key {
-			return keys.Key{PK: keys.PK(electrodbKey("$shop", "customerId", id)), SK: "$account#customer_1"}
-		}))},
-		{
-			call: "an order of `Create` without `__edb_v__`", holds: "get: nothing; the list of the customer: 1 of 2 orders; create: throws",
-			pending: "R2: a constant of the entity is written with each item",
-			see:     func(s *shop, p *peer) string { return unseen(s, p, without(s)) },
-		},
-		{
-			call: "its get of its order after `PutOps` of a type without `__edb_v__`", holds: "nothing",
-			pending: "R2: PutOps is refused for an entity with constants",
-			see: func(s *shop, p *peer) string {
-				s.call("create", anOrder.values())
-				type bare struct{ fields }
-				e := electrodbEntity(func(v bare) fields { return v.fields })
-				all := expect.Value(repo.New(s.table, e))(s)
-				expect.OK(s, s.table.Transact(s.Context(), all.PutOps(&bare{fieldsOf(anOrder)})...))
-				return seen(s.try("get", orderKey(anOrder)))
-			},
-		},
-		{
-			call: "`Get` of its order of another model version", holds: "the order",
-			pending: "R2: ErrWrongType",
-			see: func(s *shop, p *peer) string {
-				s.call("create", anOrder.values())
-				key := s.table.KeyOf("", s.scan()[0])
-				expect.OK(s, s.table.Do(s.Context(), table.Patch(key, table.Item{"__edb_v__": attributeText("2")})))
-				_, err := expect.Value(p.open(s.table))(s).get(s.Context(), anOrder)
-				expect.Equal(s, "its get", s.one("get", orderKey(anOrder)), nil)
-				return text(err, nil, "the order")
-			},
-		},
-		{
-			call: "its index after `Update` of an entity without `Indexes`", holds: "has the former key",
-			see: func(s *shop, p *peer) string {
-				s.call("create", anOrder.values())
-				m := electrodbModel
-				m.entity.Indexes = nil
-				expect.OK(s, expect.Value(m.open(s.table))(s).update(s.Context(), anOrder, func(o *order) { o.Status = "sent" }))
-				if n := len(s.many("byStatus", "new")); n == 1 {
-					return "has the former key"
-				}
-				return "follows"
-			},
-		},
-		{
-			call: "`Get` with `strings.ToLower`, of the customer `ΟΔΟΣ`", holds: "`ErrNotFound`",
-			pending: "R7: keys are in JavaScript's lower case",
-			see:     func(s *shop, p *peer) string { return readAs(s, p, "ΟΔΟΣ") },
-		},
-		{
-			call: "`Get` with `strings.ToLower`, of the customer `İstanbul`", holds: "`ErrNotFound`",
-			pending: "R7: keys are in JavaScript's lower case",
-			see:     func(s *shop, p *peer) string { return readAs(s, p, "İstanbul") },
-		},
-		{call: "`Get` with `strings.ToLower`, of the customer `STRASSE Ä`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "STRASSE Ä") }},
-		{call: "numbers in its keys", holds: "5: `5`, -3: `-3`, 0.10: `0.1`, 1e-7: `1e-7`, 1e20: throws, 1e21: throws, 9007199254740993: throws", see: numbersInKeys},
-		{
-			call: "`Create` of an order of the customer \"\"", holds: "stored",
-			pending: "R7: an empty value of a key is refused",
-			see: func(s *shop, p *peer) string {
-				o := anOrder
-				o.Customer = ""
-				expect.OK(s, expect.Value(p.open(s.table))(s).create(s.Context(), o))
-				return "stored"
-			},
-		},
-	}...), commandRows(
-		"`{1}#{2}` `{3}#{4}#{5}`, in the index `{1}#{2}` `{3}#{4}#{5}`", "R6: patterns have labels and `:lower`",
-		"written; the index has the former key", "R6: refused",
-	)...),
+	rows: slices.Concat(orderRows(), electrodbRows, commandRows(
+		row{holds: "`{1}#{2}` `{3}#{4}#{5}`, in the index `{1}#{2}` `{3}#{4}#{5}`", pending: "R6: patterns have labels and `:lower`"},
+		row{holds: "written; the index has the former key", pending: "R6: refused"},
+	)),
 	writes: []write{
 		{call: "patch().set()", same: "lost", other: "kept", after: "kept", deleted: "throws", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("patch", orderKey(anOrder), set) }},
 		{call: "update().set()", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},

@@ -2,6 +2,7 @@ package peers_test
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -76,61 +77,64 @@ var onetableUnique = unique{
 	item: values{"_type": "_Unique"},
 }
 
+// onetableRows are what holds for this library alone.
+var onetableRows = []row{
+	{call: "`Collect` and `Stream`, and its query by type, of a partition that both write", holds: bothRead, see: together(onetableModel, onetableCustomers)},
+	{call: "e-mail of its customer after its update({set})", holds: "the former taken, the new one free", see: func(s *shop, _ *peer) string {
+		s.call("createCustomer", values{"customerId": "c-1", "email": ana})
+		s.call("updateCustomer.set", customerKey("c-1"), values{"email": bob})
+		return fmt.Sprintf("the former %s, the new one %s", taken(s, ana), taken(s, bob))
+	}},
+	{call: "its index of two attributes after its update of one", holds: "has the former key", see: func(s *shop, p *peer) string {
+		s.call("create", anOrder.values())
+		before := attribute(s.scan()[0]["gsi1sk"])
+		s.call("update", orderKey(anOrder), values{"total": 13})
+		if attribute(s.scan()[0]["gsi1sk"]) == before {
+			return "has the former key"
+		}
+		return "follows"
+	}},
+	{
+		call: "the `updated` that it reads after `Create`", holds: "1970",
+		pending: "R3: the time of the write",
+		see: func(s *shop, p *peer) string {
+			expect.OK(s, expect.Value(p.open(s.table))(s).create(s.Context(), anOrder))
+			updated, _ := s.one("get", orderKey(anOrder))["updated"].(map[string]any)["$date"].(string)
+			return updated[:4]
+		},
+	},
+	{
+		call: "its `Date` in a `time.Time` with `unixtime`", holds: "the year 57974",
+		pending: "R11: an error that names the type for milliseconds",
+		see: func(s *shop, p *peer) string {
+			s.call("create", anOrder.values().with(values{"sent": date(anOrder.Placed)}))
+			v := expect.Value(expect.Value(repo.New(s.table, sentEntity))(s).Get(s.Context(), onetableKey(anOrder)))(s)
+			return fmt.Sprint("the year ", v.Sent.UTC().Year())
+		},
+	},
+	{
+		call: "the `Date` that it reads of a `time.Time` with `unixtime`, set to 2026", holds: "1970-01-21",
+		pending: "R11: milliseconds are a type",
+		see:     func(s *shop, p *peer) string { return sent(s, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) },
+	},
+	{
+		call: "the `Date` that it reads of the zero `time.Time` with `unixtime`", holds: "1968-01-12",
+		pending: "R13: a zero time is left out",
+		see:     func(s *shop, p *peer) string { return sent(s, time.Time{}) },
+	},
+}
+
 var onetable = &peer{
 	name: "OneTable", file: "onetable", pkg: "dynamodb-onetable",
 	spec: onetableModel.spec(), open: onetableModel.open, order: order.values,
 	update: func(set values) values { return set.with(values{"placed": anOrder.Placed}) },
-	rows: append(append(append(orderRows(
-		row{call: "its query with a cursor of ours", holds: "the first page"},
+	rows: slices.Concat(orderRows(
+		row{call: cursorRow, holds: "the first page"},
 		row{call: savedRow, holds: "`ErrStale`"},
-	), onetableUnique.rows()...), []row{
-		{call: "`Collect` and `Stream`, and its query by type, of a partition that both write", holds: bothRead, see: together(onetableModel, onetableCustomers)},
-		{call: "e-mail of its customer after its update({set})", holds: "the former taken, the new one free", see: func(s *shop, _ *peer) string {
-			s.call("createCustomer", values{"customerId": "c-1", "email": ana})
-			s.call("updateCustomer.set", customerKey("c-1"), values{"email": bob})
-			return fmt.Sprintf("the former %s, the new one %s", taken(s, ana), taken(s, bob))
-		}},
-		{call: "its index of two attributes after its update of one", holds: "has the former key", see: func(s *shop, p *peer) string {
-			s.call("create", anOrder.values())
-			before := attribute(s.scan()[0]["gsi1sk"])
-			s.call("update", orderKey(anOrder), values{"total": 13})
-			if attribute(s.scan()[0]["gsi1sk"]) == before {
-				return "has the former key"
-			}
-			return "follows"
-		}},
-		{
-			call: "the `updated` that it reads after `Create`", holds: "1970",
-			pending: "R3: the time of the write",
-			see: func(s *shop, p *peer) string {
-				expect.OK(s, expect.Value(p.open(s.table))(s).create(s.Context(), anOrder))
-				updated, _ := s.one("get", orderKey(anOrder))["updated"].(map[string]any)["$date"].(string)
-				return updated[:4]
-			},
-		},
-		{
-			call: "its `Date` in a `time.Time` with `unixtime`", holds: "the year 57974",
-			pending: "R11: an error that names the type for milliseconds",
-			see: func(s *shop, p *peer) string {
-				s.call("create", anOrder.values().with(values{"sent": date(anOrder.Placed)}))
-				v := expect.Value(expect.Value(repo.New(s.table, sentEntity))(s).Get(s.Context(), onetableKey(anOrder)))(s)
-				return fmt.Sprint("the year ", v.Sent.UTC().Year())
-			},
-		},
-		{
-			call: "the `Date` that it reads of a `time.Time` with `unixtime`, set to 2026", holds: "1970-01-21",
-			pending: "R11: milliseconds are a type",
-			see:     func(s *shop, p *peer) string { return sent(s, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) },
-		},
-		{
-			call: "the `Date` that it reads of the zero `time.Time` with `unixtime`", holds: "1968-01-12",
-			pending: "R13: a zero time is left out",
-			see:     func(s *shop, p *peer) string { return sent(s, time.Time{}) },
-		},
-	}...), commandRows(
-		"`{1}#{customerId}` `{2}#{orderId}`, in the index `{1}#{status}` `{placed:time}#{total}`", "R6: constants in lower case are found",
-		"written; the index has the former key", "R6: refused",
-	)...),
+	), onetableUnique.rows(), onetableRows, commandRows(
+		row{holds: "`{1}#{customerId}` `{2}#{orderId}`, in the index `{1}#{status}` `{placed:time}#{total}`", pending: "R6: constants in lower case are found"},
+		row{holds: "written; the index has the former key", pending: "R6: refused"},
+	)),
 	writes: []write{
 		{call: "update()", same: "kept", other: "kept", after: "kept", deleted: "throws", do: func(s *shop, _, set values) error {
 			return s.do("update", orderKey(anOrder), set.with(values{"placed": anOrder.Placed}))

@@ -24,6 +24,8 @@ type peer struct {
 	open            func(*table.Table) (orders, error)
 	// order returns an order as the peer takes it.
 	order func(order) values
+	// lists means that it has lists in place of sets.
+	lists bool
 	// update, if it is there, adds what the peer's update needs for the keys of its index.
 	update func(set values) values
 	writes []write

@@ -1,6 +1,10 @@
 package peers_test
 
-import "github.com/singletable/singletable/keys"
+import (
+	"slices"
+
+	"github.com/singletable/singletable/keys"
+)
 
 type typedormOrder struct {
 	fields
@@ -24,10 +28,11 @@ var typedormUnique = unique{
 var typedorm = &peer{
 	name: "TypeDORM", file: "typedorm", pkg: "@typedorm/core",
 	spec: typedormModel.spec(), open: typedormModel.open,
-	order: func(o order) values { return o.values().with(values{"tags": o.Tags}) },
-	rows: append(append(orderRows(), typedormUnique.rows()...), commandRows(
-		"`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`", "", "refused", "",
-	)...),
+	order: func(o order) values { return o.values().with(values{"tags": o.Tags}) }, lists: true,
+	rows: slices.Concat(orderRows(), typedormUnique.rows(), commandRows(
+		row{holds: "`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`"},
+		row{holds: "refused"},
+	)),
 	writes: []write{
 		{call: "update()", same: "lost", other: "kept", after: "kept", deleted: "stores what `Get` refuses", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
 		{call: "create(overwriteIfExists)", same: "lost", other: "kept", after: "overwritten", deleted: "stores the order", pending: keptByValues, do: func(s *shop, held, set values) error { return s.do("put", held.with(set)) }},

@@ -98,7 +98,7 @@ func TestReads(t *testing.T) {
 
 // value returns a value as the peer takes it.
 func (p *peer) value(v any) any {
-	if m, ok := v.(values); ok && m["$set"] != nil && p == typedorm {
+	if m, ok := v.(values); ok && m["$set"] != nil && p.lists {
 		return m["$set"]
 	}
 	return v
