@@ -11,7 +11,7 @@ module.exports = ({ client, table }) => {
   return {
     push: (event) => store.pushEvent(event),
     force: (event) => store.pushEvent(event, { force: true }),
-    events: async (id) => (await store.getEvents(id)).events,
+    events: async (id, options) => (await store.getEvents(id, options)).events,
     aggregate: async (id) => (await store.getAggregate(id)).aggregate,
     ids: (options) => store.listAggregateIds(options),
   };

@@ -79,6 +79,10 @@ var castore = &peer{
 			}
 			return fmt.Sprint(found)
 		}},
+		{call: "its getEvents with a limit of 1, of 3 events", holds: "3 events", see: func(s *shop, _ *peer) string {
+			push(s, 3)
+			return fmt.Sprintf("%d events", len(s.many("events", "o-1", values{"limit": 1})))
+		}},
 		{call: "its getAggregate after an event of `table.Create`", holds: "last PAID, total 7", see: func(s *shop, _ *peer) string {
 			push(s, 1)
 			expect.OK(s, s.table.Do(s.Context(), table.Create(eventKey(2), anEvent(2, 7))))

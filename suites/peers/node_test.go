@@ -71,7 +71,7 @@ var running = sync.OnceValues(func() (*node, error) {
 func install() (string, error) {
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return "", fmt.Errorf("the peers need Node 20 with npm: on Debian, apt-get install -y npm: %w", err)
+			return "", fmt.Errorf("the peers need Node 20 or later with npm: on Debian 13, apt-get install -y npm, or see https://nodejs.org: %w", err)
 		}
 	}
 	cache, err := toolcache.Dir()
