@@ -8,7 +8,7 @@ MODULES  = $(shell go list -m -f '{{.Dir}}')
 PACKAGES := github.com/singletable/singletable/...
 RACE     ?= $(PACKAGES)
 # The suites whose tests run within a minute each.
-SUITES   := $(addprefix ./suites/,awsconformance/... client conformance/... internal/... middleware peers probes schedules soak/checker soak/nemesis soak/report)
+SUITES   := $(addprefix ./suites/,awsconformance/... client conformance/... internal/... middleware probes schedules soak/checker soak/nemesis soak/report)
 FUZZTIME ?= 10s
 SOAKTIME ?= 5m
 
@@ -23,7 +23,7 @@ run: ## Run the quickstart on a local engine
 .PHONY: test
 test: ## Run the tests on a local engine, of all modules: those that the gate runs
 	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/... $(SUITES)
-	go test -count=1 ./suites/mutants # which reads files of other modules, unseen by the cache of results
+	go test -count=1 ./suites/mutants ./suites/peers # which read files of other modules, unseen by the cache of results
 
 .PHONY: race
 race: ## Run the tests of RACE (all modules) with the race detector, except for those that measure, explore, soak and need a browser, and with SQLITE=1 those that compile SQLite, which takes minutes
