@@ -26,6 +26,9 @@ type core struct {
 	view      item.View
 	schema    schema.Table
 	typeValue types.AttributeValue // of all items; nobody changes it
+	// typeAttribute is where it is stored. It is empty for a kind: what such items have there is
+	// an attribute like others.
+	typeAttribute string
 	entity    description
 	items     []Copy[any]
 	// attributes are the names of those that T's fields have, sorted; known is
@@ -86,6 +89,9 @@ func (c *core) init(t *table.Table, entity description) error {
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
 		entity:    entity, items: entity.items(),
 	}
+	if spec.KindOf(entity.Type) == nil {
+		c.typeAttribute = spec.TypeAttribute
+	}
 	c.shapes = newShapes(spec, entity.Version, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
 	if c.known && c.isPlain() {
@@ -98,11 +104,11 @@ func (c *core) init(t *table.Table, entity description) error {
 	c.setIndexes(spec)
 	c.textKeys = spec.SK != "" && spec.PKType == types.ScalarAttributeTypeS && spec.SKType == types.ScalarAttributeTypeS
 	c.reserved = map[string]bool{
-		spec.PK: true, spec.SK: true, spec.TypeAttribute: true, entity.Version: true,
+		spec.PK: true, spec.SK: true, c.typeAttribute: true, entity.Version: true,
 		c.shapes.attribute: true, c.shapes.from: true, c.shapes.at: true,
 	}
 	c.own = map[string]bool{
-		spec.PK: false, spec.SK: false, spec.TypeAttribute: false, entity.Version: false,
+		spec.PK: false, spec.SK: false, c.typeAttribute: false, entity.Version: false,
 		c.shapes.attribute: true, c.shapes.from: true, c.shapes.at: true,
 	}
 	for name, gone := range c.shapes.touched {
@@ -143,7 +149,7 @@ func (c *core) setIndexes(spec schema.Table) {
 	}
 	c.indexAttributes = c.entity.indexAttributes(spec)
 	c.indexParts = slices.DeleteFunc(c.indexParts, func(name string) bool {
-		return name == spec.PK || name == spec.SK || name == spec.TypeAttribute || slices.Contains(c.indexAttributes, name)
+		return name == spec.PK || name == spec.SK || name == c.typeAttribute || slices.Contains(c.indexAttributes, name)
 	})
 	c.crowded = c.entity.crowdedIndexes(spec, c.attributes, c.known)
 	c.setShown()

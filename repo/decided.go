@@ -242,7 +242,7 @@ func (c *core) isMain(key keys.Key, attributes table.Item) bool {
 		p := item.ValueOf(attributes[name])
 		return p.Kind == 0 || p.Kind == item.S && (p.Text == "" || p.Text == stored)
 	}
-	return c.textKeys && of(c.schema.PK, string(key.PK)) && of(c.schema.SK, string(key.SK)) && of(c.schema.TypeAttribute, c.entity.Type)
+	return c.textKeys && of(c.schema.PK, string(key.PK)) && of(c.schema.SK, string(key.SK)) && of(c.typeAttribute, c.entity.Type)
 }
 
 // forget removes from given what is stored so.
@@ -270,8 +270,8 @@ func (c *core) checkApart(v any, changes func(attribute string) bool) error {
 // item of v.
 func (c *core) written(i int, key keys.Key, v any) (table.Item, error) {
 	stored := table.Item{}
-	if c.schema.KindOf(c.entity.Type) == nil {
-		stored[c.schema.TypeAttribute] = c.typeValue
+	if c.typeAttribute != "" {
+		stored[c.typeAttribute] = c.typeValue
 	}
 	if key == (keys.Key{}) {
 		return nil, nil // a copy that is left out
@@ -324,7 +324,7 @@ func (c *core) deciderOf(name string) string {
 	switch name {
 	case c.schema.PK, c.schema.SK:
 		return "Key"
-	case c.schema.TypeAttribute:
+	case c.typeAttribute:
 		return "Type"
 	}
 	return "a function of Indexes"
@@ -332,7 +332,7 @@ func (c *core) deciderOf(name string) string {
 
 // setShown sets which attributes that the repository decides T can have.
 func (c *core) setShown() {
-	for _, name := range append([]string{c.schema.PK, c.schema.SK, c.schema.TypeAttribute}, c.indexAttributes...) {
+	for _, name := range append([]string{c.schema.PK, c.schema.SK, c.typeAttribute}, c.indexAttributes...) {
 		if name != "" && (!c.known || slices.Contains(c.attributes, name)) {
 			c.shown = append(c.shown, name)
 		}

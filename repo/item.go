@@ -178,8 +178,8 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 
 // setType sets the type of an item. One of a kind has it already.
 func (c *core) setType(attributes table.Item) error {
-	if c.schema.KindOf(c.entity.Type) == nil {
-		attributes[c.schema.TypeAttribute] = c.typeValue
+	if c.typeAttribute != "" {
+		attributes[c.typeAttribute] = c.typeValue
 		return nil
 	}
 	//mutants:guard what is stored is of its kind | TestKinds

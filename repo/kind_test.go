@@ -129,3 +129,25 @@ func TestKinds(t *testing.T) {
 	expect.Err(t, err, table.ErrInvalid)
 	expect.Equal(t, "deleted", expect.Value(devices.DeleteAll(ctx, table.Query{PK: all.PK, Range: keys.Exactly("META")}, nil))(t).Items, 1)
 }
+
+// What items of a kind have in the type attribute of others is theirs, as the type that Auth.js
+// gives an account.
+func TestKindsHaveTheTypeAttribute(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	type account struct {
+		ID       string `dynamodbav:"id"`
+		Provider string `dynamodbav:"type"`
+	}
+	spec := schema.Table{TypeAttribute: "type", Kinds: []schema.Kind{{Type: "account", PK: "ACCOUNT#"}}}
+	key := func(a account) keys.Key { return keys.Key{PK: keys.PK("ACCOUNT#" + a.ID), SK: "META"} }
+	accounts := expect.Value(repo.New(tabletest.New(t, spec, nil), repo.Entity[account]{Type: "account", Key: key, Shared: &repo.Shared[account]{}}))(t)
+	a := account{"1", "oauth"}
+	expect.OK(t, accounts.Create(ctx, &a))
+	expect.Equal(t, "created", expect.Value(accounts.Get(ctx, key(a)))(t), a)
+	expect.OK(t, expect.ErrOf(accounts.Update(ctx, key(a), func(a *account) error { a.Provider = "oidc"; return nil })))
+	expect.Equal(t, "updated", expect.Value(accounts.Get(ctx, key(a)))(t), account{"1", "oidc"})
+	a.Provider = "email"
+	expect.OK(t, accounts.Save(ctx, &a))
+	expect.Equal(t, "saved", expect.Value(accounts.Get(ctx, key(a)))(t), a)
+}

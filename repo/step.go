@@ -164,7 +164,7 @@ func (c *core) guarding(s step) []string {
 	for name := range s.as {
 		names[name] = true
 	}
-	for _, name := range []string{c.schema.PK, c.schema.SK, c.schema.TypeAttribute, c.entity.Version} {
+	for _, name := range []string{c.schema.PK, c.schema.SK, c.typeAttribute, c.entity.Version} {
 		delete(names, name)
 	}
 	for _, name := range c.entity.Counted {
