@@ -28,7 +28,8 @@ import (
 //   - a constant, if it is the first of its key and a prefix: upper-case letters, or
 //     any text that samples of several partitions share. Later segments are constant
 //     only if all samples share them, in at least two partitions that differ in more
-//     than a number.
+//     than a number. What all samples share is one as well before {name}, if it is the
+//     beginning of that name: customer#{customerId}.
 //   - {name}, if it equals an attribute in all samples: see [Pattern]. Of several
 //     attributes, it is one whose name resembles the prefix, then the shortest. In the
 //     key of a claim it is not the key of the owner: see [ClaimOwner]. In the key of an
@@ -186,26 +187,41 @@ func (in inference) pattern(k keyAttribute, samples []table.Item, prefixes map[p
 		}
 		return exact()
 	}
-	var parts []string
-	near := ""
+	var segments []segment
+	near, alike := "", false // the segment before, if all samples have it
 	for i := range rows[0] {
 		texts := make([]string, len(rows))
 		for j, row := range rows {
 			texts[j] = row[i]
 		}
 		s := in.segment(k, i, texts, samples, near, prefixes[placeOf(rows[0])], shared)
-		unknown := !s.constant && s.attribute == ""
-		switch {
-		case unknown && in.alone && k.kind != types.ScalarAttributeTypeS && nameable(k.name):
-			s.attribute = k.name // which no copy has with another value
-		case unknown:
-			*counter++
-		case s.constant:
-			near = s.raw
+		//mutants:guard a word is a constant only before an attribute of its name | TestInferredPatterns | beginsName(near, s.attribute) => true
+		if alike && segments[i-1].isUnknown() && beginsName(near, s.attribute) {
+			segments[i-1] = segment{constant: true, raw: near}
 		}
-		parts = append(parts, s.String(*counter))
+		segments = append(segments, s)
+		alike = k.kind == types.ScalarAttributeTypeS && !slices.ContainsFunc(texts, func(t string) bool { return t != texts[0] })
+		if near = ""; alike {
+			near = texts[0]
+		}
+	}
+	parts := make([]string, len(segments))
+	for i, s := range segments {
+		switch {
+		case !s.isUnknown():
+		case in.alone && k.kind != types.ScalarAttributeTypeS && nameable(k.name):
+			s.attribute = k.name // which no copy has with another value
+		default:
+			*counter++
+		}
+		parts[i] = s.String(*counter)
 	}
 	return strings.Join(parts, delimiter)
+}
+
+// beginsName reports whether a word is the beginning of an attribute's name: customer of customerId.
+func beginsName(word, attribute string) bool {
+	return len(word) > 1 && strings.HasPrefix(strings.ToLower(attribute), strings.ToLower(word))
 }
 
 // segment infers the i-th segment of a key. shared reports whether samples of at least two

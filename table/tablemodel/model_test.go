@@ -114,6 +114,13 @@ func TestInferredPatterns(t *testing.T) {
 			[]table.Item{sample("USER#ana", "FRIEND#bob"), sample("USER#ana", "FRIEND#cleo")},
 			[]string{"USER#{1} / FRIEND#{2}"},
 		},
+		"a word in one partition before an attribute of its name": {
+			[]table.Item{
+				sample("customer#c-1", "order#profile#o-1", "customerId", "c-1", "orderId", "o-1", "GSI1PK", "stage#new", "GSI1SK", "a#Main", "stage", "new", "address", "Main"),
+				sample("customer#c-1", "order#profile#o-2", "customerId", "c-1", "orderId", "o-2", "GSI1PK", "stage#new", "GSI1SK", "a#Main", "stage", "new", "address", "Main"),
+			},
+			[]string{"customer#{customerId} / {1}#{2}#{orderId}; GSI1 stage#{stage} / {1}#{address}"},
+		},
 		"an identifier in capitals is no constant": {
 			[]table.Item{sample("01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), sample("USER#ANA", "PROFILE"), sample("ANA1990#x", "PROFILE")},
 			[]string{"{1} / {2}", "{1}#{2} / PROFILE", "USER#{1} / PROFILE"},

@@ -29,6 +29,9 @@ type segment struct {
 	form      string
 }
 
+// isUnknown reports whether nothing says what the segment is made of.
+func (s segment) isUnknown() bool { return !s.constant && s.attribute == "" }
+
 // The forms of an attribute in a key. Any other is a width.
 const (
 	formPlain      = ""
