@@ -45,9 +45,9 @@ var built = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// singletable runs the command on the table, and returns what it has printed. The exit code
-// is not 0 if it is not ok.
-func (s *shop) singletable(args ...string) (out string, ok bool) {
+// singletable runs the command on the table, and returns what it has printed, and what it has
+// said about that. The exit code is not 0 if it is not ok.
+func (s *shop) singletable(args ...string) (out, said string, ok bool) {
 	s.Helper()
 	o := s.client.Options()
 	creds := expect.Value(o.Credentials.Retrieve(s.Context()))(s)
@@ -55,26 +55,26 @@ func (s *shop) singletable(args ...string) (out string, ok bool) {
 	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") })
 	cmd.Env = append(own, "AWS_ENDPOINT_URL_DYNAMODB="+aws.ToString(o.BaseEndpoint), "AWS_REGION="+o.Region,
 		"AWS_ACCESS_KEY_ID="+creds.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+creds.SecretAccessKey, "AWS_SESSION_TOKEN="+creds.SessionToken)
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		s.Fatal(err)
 	}
-	return stdout.String(), err == nil
+	return stdout.String(), stderr.String(), err == nil
 }
 
-// sampled describes three orders of the peer by the command, and returns its schema file and
+// sampled describes orders of three customers of the peer by the command, and returns its schema file and
 // the patterns of their key and of their key in the index.
 func sampled(s *shop, p *peer, flags ...string) (file, patterns string) {
 	s.Helper()
-	for _, id := range []string{"o-1", "o-2", "o-3"} {
+	for i, id := range []string{"o-1", "o-2", "o-3"} {
 		o := anOrder
-		o.ID = id
+		o.Customer, o.ID, o.Total = []string{"c-1", "c-2", "c-3"}[i], id, o.Total+i
 		s.call("create", p.order(o))
 	}
 	name := s.table.Schema().Name
-	out, ok := s.singletable(slices.Concat([]string{"schema", "-sample", "1000"}, flags, []string{name})...)
+	out, _, ok := s.singletable(slices.Concat([]string{"schema", "-sample", "1000"}, flags, []string{name})...)
 	if !ok {
 		s.Fatal("singletable schema fails")
 	}
@@ -99,37 +99,40 @@ func sampled(s *shop, p *peer, flags ...string) (file, patterns string) {
 
 // commandRows are about the command on the table of the peer: which patterns it finds, and
 // whether put refuses an index key that does not follow a change.
-func commandRows(patterns, put row) []row {
+func commandRows(patterns string) []row {
 	typed := func(p *peer) []string { return []string{"-type", p.spec.TypeAttribute} }
 	return []row{
 		{
-			call: "`singletable schema -sample 1000`", holds: "no entities",
-			pending: "R9: it proposes the type attribute",
+			call: "`singletable schema -sample 1000`", holds: "no entities; it names the type attribute",
 			see: func(s *shop, p *peer) string {
 				_, patterns := sampled(s, p)
+				_, said, _ := s.singletable("schema", "-sample", "1000", s.table.Schema().Name)
+				if strings.Contains(said, "-type="+p.spec.TypeAttribute) {
+					patterns += "; it names the type attribute"
+				}
 				return patterns
 			},
 		},
 		{
-			call: "the same with `-type`", holds: patterns.holds, pending: patterns.pending,
+			call: "the same with `-type`", holds: patterns,
 			see: func(s *shop, p *peer) string {
 				_, patterns := sampled(s, p, typed(p)...)
 				return patterns
 			},
 		},
 		{
-			call: "`singletable put -schema` of another status, without the key of the index", holds: put.holds, pending: put.pending,
+			call: "`singletable put -schema` of another status, without the key of the index", holds: "refused",
 			see: func(s *shop, p *peer) string {
 				file, _ := sampled(s, p, typed(p)...)
 				stored := s.scan()[0]
 				name, key := s.table.Schema().Name, s.table.KeyOf("", stored)
-				out, _ := s.singletable("get", "-json", name, string(key.PK), string(key.SK))
+				out, _, _ := s.singletable("get", "-json", name, string(key.PK), string(key.SK))
 				var item struct{ Item map[string]any }
 				expect.OK(s, json.Unmarshal([]byte(out), &item))
 				item.Item["status"] = map[string]string{"S": "sent"}
 				changed := filepath.Join(s.TempDir(), "order.json")
 				expect.OK(s, os.WriteFile(changed, expect.Value(json.Marshal(item))(s), 0o600))
-				if _, ok := s.singletable("put", "-schema", file, "-yes", name, changed); !ok {
+				if _, _, ok := s.singletable("put", "-schema", file, "-yes", name, changed); !ok {
 					return "refused"
 				}
 				if len(s.many("byStatus", "sent")) == 0 {

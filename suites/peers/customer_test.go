@@ -10,14 +10,14 @@ import (
 
 // customer is a customer of the shop. A peer's type attribute is in the schema.
 type customer struct {
-	ID       string `dynamodbav:"customerId"`
-	Email    string `dynamodbav:"email"`
-	Revision string `dynamodbav:"rev"`
+	ID      string `dynamodbav:"customerId"`
+	Email   string `dynamodbav:"email"`
+	Updated int64  `dynamodbav:"updated,omitempty"` // the version in OneTable, which alone has one
 }
 
 // customers describes customers by their key.
 func customers(typ string, key func(id string) keys.Key) repo.Entity[customer] {
-	return repo.Entity[customer]{Type: typ, Version: "rev", Key: func(c customer) keys.Key { return key(c.ID) }}
+	return repo.Entity[customer]{Type: typ, Key: func(c customer) keys.Key { return key(c.ID) }, Shared: &repo.Shared[customer]{}}
 }
 
 const bothRead = "here 1 customer and 1 order, there 1 customer and 1 order"

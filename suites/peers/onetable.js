@@ -38,6 +38,7 @@ module.exports = ({ client, table }) => {
       const data = await Order.find({ customerId }, { limit: 1, next });
       return { data, cursor: data.next };
     },
+    limited: (customerId, above) => Order.find({ customerId }, { where: `\${total} > {${above}}`, limit: 1 }),
     createCustomer: (v) => Customer.create(v),
     updateCustomer: (key, v) => Customer.update({ ...key, ...v }),
     'updateCustomer.set': (key, set) => Customer.update(key, { set }),

@@ -3,8 +3,8 @@ package peers_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +14,6 @@ import (
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/suites/benchmarks/figure"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // peer is a library of others with what holds next to it.
@@ -48,13 +47,9 @@ type write struct {
 	// same and other are what becomes of its change between the read and the write of our
 	// Update of the same attribute, and of another one. after is what becomes of our Update
 	// between its read and its call, and deleted what it does after our Delete.
-	same, other, after, deleted string
-	// pending is about same.
-	pending string
+	// saved is what becomes of its change between the read and the write of our Save.
+	same, other, saved, after, deleted string
 }
-
-// keptByValues is what will become of races with calls that write no version.
-const keptByValues = "R3: what both change is kept, by an Update that is guarded by what it has read"
 
 var peers = []*peer{electrodb, toolbox, onetable, typedorm, dynamoose, authjs, castore, powertools}
 
@@ -73,8 +68,8 @@ func TestPeers(t *testing.T) {
 				t.Run("race with "+w.call, func(t *testing.T) {
 					t.Parallel()
 					s := func() *shop { return newShop(t, p.file, p.spec) }
-					got := [...]string{w.during(s(), p, "total"), w.during(s(), p, "status"), w.late(s(), p), w.afterDelete(s(), p)}
-					expect.Equal(t, w.pending, got, [...]string{w.same, w.other, w.after, w.deleted})
+					got := [...]string{w.during(s(), p, "total"), w.during(s(), p, "status"), w.saving(s(), p), w.late(s(), p), w.afterDelete(s(), p)}
+					expect.Equal(t, w.call, got, [...]string{w.same, w.other, w.saved, w.after, w.deleted})
 				})
 			}
 		})
@@ -153,19 +148,11 @@ func (p *peer) markdown(t *testing.T, versions map[string]string) string {
 	if len(p.writes) == 0 {
 		return text
 	}
-	races := [][]string{{"its call", "its change of what our `Update` changes", "of another attribute", "our `Update` before its call", "our `Delete` before its call"}}
+	races := [][]string{{"its call", "its change of what our `Update` changes", "of another attribute", "its change before our `Save`", "our `Update` before its call", "our `Delete` before its call"}}
 	for _, w := range p.writes {
-		races = append(races, []string{"`" + w.call + "`", bold(w.same, w.pending), w.other, w.after, w.deleted})
+		races = append(races, []string{"`" + w.call + "`", w.same, w.other, w.saved, w.after, w.deleted})
 	}
-	return text + "\n" + figure.Table("|---|---|---|---|---|", races...)
-}
-
-// hook is a fault that only runs f.
-func hook(f func()) tabletest.Fault {
-	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		f()
-		return next.RoundTrip(r)
-	}
+	return text + "\n" + figure.Table("|---|---|---|---|---|---|", races...)
 }
 
 // begin has the peer create the order, and this library change it once, so that it has what a
@@ -188,22 +175,48 @@ func (p *peer) change(s *shop, set values) {
 }
 
 // during sees what becomes of a change of the peer between the read and the write of our
-// Update of total.
+// Update of total, and of ours.
 func (w write) during(s *shop, p *peer, attribute string) string {
-	ours := p.begin(s)
-	held := s.one("get", orderKey(anOrder))
-	theirs, runs := values{"total": 100, "status": "paid"}, 0
-	expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) {
-		if runs++; runs == 1 {
+	theirs := values{"total": 100, "status": "paid"}
+	return s.inBoth(func(below bool) string {
+		ours := p.begin(s)
+		held := s.one("get", orderKey(anOrder))
+		meanwhile := s.meanwhile(below, "UpdateItem", func() {
 			expect.OK(s, w.do(s, held, values{attribute: theirs[attribute]}))
+		})
+		expect.OK(s, ours.update(s.Context(), anOrder, func(o *order) {
+			meanwhile()
+			o.Total++
+		}))
+		got := orderOf(s.one("get", orderKey(anOrder)))
+		if kept := attribute == "total" && got.Total == 101 || attribute == "status" && got.Status == "paid" && got.Total == 14; !kept {
+			return "lost"
 		}
-		o.Total++
-	}))
-	got := orderOf(s.one("get", orderKey(anOrder)))
-	if kept := attribute == "total" && got.Total == 101 || attribute == "status" && got.Status == "paid" && got.Total == 14; !kept {
-		return "lost"
-	}
-	return "kept" + indexed(s, got)
+		return "kept" + indexed(s, got)
+	})
+}
+
+// saving sees what becomes of a change of the peer between the read of an order and our Save of
+// it, which changes total.
+func (w write) saving(s *shop, p *peer) string {
+	return s.inBoth(func(below bool) string {
+		ours := p.begin(s)
+		held := s.one("get", orderKey(anOrder))
+		meanwhile := s.meanwhile(below, "UpdateItem", func() { expect.OK(s, w.do(s, held, values{"status": "paid"})) })
+		err := ours.save(s.Context(), anOrder, func(o *order) {
+			meanwhile()
+			o.Total++
+		})
+		got := orderOf(s.one("get", orderKey(anOrder)))
+		switch {
+		case errors.Is(err, table.ErrStale) && got.Status == "paid" && got.Total == 13:
+			return "kept: `ErrStale`"
+		case err == nil && got.Status == "new" && got.Total == 14:
+			return "overwritten" + indexed(s, got)
+		default:
+			return fmt.Sprint(err, got)
+		}
+	})
 }
 
 // late sees what becomes of our Update of total between the read and the call of the peer, and

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -132,9 +134,38 @@ func (s *shop) scan() []table.Item {
 
 func attributeText(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// before has f run before the next request of an operation of this library.
-func (s *shop) before(operation string, f func()) {
-	s.faults.Next(operation, hook(f))
+// meanwhile has f run while this library is between a read and a write: in a callback of the
+// program, which calls what is returned, or when the next request of an operation is sent.
+func (s *shop) meanwhile(below bool, operation string, f func()) (inCallback func()) {
+	ran := false
+	once := sync.OnceFunc(func() { ran = true; f() })
+	s.Cleanup(func() {
+		if !ran {
+			s.Errorf("nothing has run before %s", operation)
+		}
+	})
+	if !below {
+		return once
+	}
+	s.faults.Next(operation, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		once()
+		return next.RoundTrip(r)
+	})
+	return func() {}
+}
+
+// inBoth returns what is seen when a peer writes in the callback, and when it writes below the
+// request, each on an empty table.
+func (s *shop) inBoth(see func(below bool) string) string {
+	s.Helper()
+	inCallback := see(false)
+	for _, item := range s.scan() {
+		expect.OK(s, s.table.Do(s.Context(), table.Delete(s.table.KeyOf("", item))))
+	}
+	if below := see(true); below != inCallback {
+		return "in the callback: " + inCallback + ", below the request: " + below
+	}
+	return inCallback
 }
 
 // order is an order of the shop, as every peer and this library describe it.

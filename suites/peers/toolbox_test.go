@@ -16,15 +16,14 @@ type toolboxOrder struct {
 	Tags     []string `dynamodbav:"tags,stringset,omitempty"`
 	Created  string   `dynamodbav:"_ct"`
 	Modified string   `dynamodbav:"_md"`
-	Revision string   `dynamodbav:"rev"`
 }
 
 // upperModel describes the orders of the peers whose keys are of the form CUSTOMER#c-1.
-func upperModel[T any](typeAttribute, typ string, of func(T) order, into func(order, *T)) model[T] {
+func upperModel[T any](typeAttribute, typ, version string, of func(T) order, into func(order, *T)) model[T] {
 	return model[T]{
 		schema: schema.Table{TypeAttribute: typeAttribute, Indexes: gsi1},
 		entity: repo.Entity[T]{
-			Type: typ, Version: "rev",
+			Type: typ, Version: version, Shared: &repo.Shared[T]{},
 			Key: func(v T) keys.Key { return upperKey(of(v)) },
 			Indexes: repo.Indexes[T]{"gsi1": func(v T) keys.Key {
 				o := of(v)
@@ -47,23 +46,27 @@ func upperKey(o order) keys.Key {
 
 func profileKey(id string) keys.Key { return keys.Key{PK: keys.PK("CUSTOMER#" + id), SK: "PROFILE"} }
 
-var toolboxModel = upperModel("_et", "Order",
+var toolboxModel = upperModel("_et", "Order", "_md",
 	func(v toolboxOrder) order { return v.order(v.Tags) },
 	func(o order, v *toolboxOrder) {
 		v.fields, v.Tags = fieldsOf(o), o.Tags
-		v.Created, v.Modified = cmp.Or(v.Created, o.Placed), cmp.Or(v.Modified, o.Placed)
+		v.Created = cmp.Or(v.Created, o.Placed)
 	})
 
 // toolboxRows are what holds for this library alone.
 var toolboxRows = []row{
 	{call: "`Collect` and `Stream`, and its query of two entities, of a partition that both write", holds: bothRead, see: together(toolboxModel, customers("Customer", profileKey))},
-	{call: "an order of `Create` without `_ct` and `_md`", holds: "get: throws; the list of the customer: throws; create: throws", pending: "R1: both are written with each item", see: func(s *shop, p *peer) string {
+	{
+		call: "an order of `Create` with `_md` as the version", holds: "get: found; the list of the customer: 2 of 2 orders; create: throws",
+		see: func(s *shop, p *peer) string { return found(s, p, expect.Value(p.open(s.table))(s)) },
+	},
+	{call: "an order of `Create` of a type without `_ct`", holds: "get: throws; the list of the customer: throws; create: throws", see: func(s *shop, p *peer) string {
 		type bare struct {
 			fields
-			Revision string `dynamodbav:"rev"`
+			Modified string `dynamodbav:"_md"`
 		}
-		m := upperModel("_et", "Order", func(v bare) order { return v.order(nil) }, func(o order, v *bare) { v.fields = fieldsOf(o) })
-		return unseen(s, p, expect.Value(m.open(s.table))(s))
+		m := upperModel("_et", "Order", "_md", func(v bare) order { return v.order(nil) }, func(o order, v *bare) { v.fields = fieldsOf(o) })
+		return found(s, p, expect.Value(m.open(s.table))(s))
 	}},
 	{call: "a set that `Update` has changed in a `[]string` without `stringset`", holds: "get: throws; the list of the customer: throws", pending: "R12: what was read as a set is written as one", see: func(s *shop, p *peer) string {
 		type listed struct {
@@ -71,9 +74,8 @@ var toolboxRows = []row{
 			Tags     []string `dynamodbav:"tags"`
 			Created  string   `dynamodbav:"_ct"`
 			Modified string   `dynamodbav:"_md"`
-			Revision string   `dynamodbav:"rev"`
 		}
-		m := upperModel("_et", "Order", func(v listed) order { return v.order(v.Tags) }, func(o order, v *listed) { v.fields, v.Tags = fieldsOf(o), o.Tags })
+		m := upperModel("_et", "Order", "_md", func(v listed) order { return v.order(v.Tags) }, func(o order, v *listed) { v.fields, v.Tags = fieldsOf(o), o.Tags })
 		return changedSet(s, p, []string{"blue"}, expect.Value(m.open(s.table))(s))
 	}},
 	{call: "a set that `Update` has emptied, without `omitempty`", holds: "get: throws; the list of the customer: throws", pending: "R12: a set without members is removed", see: func(s *shop, p *peer) string {
@@ -82,19 +84,16 @@ var toolboxRows = []row{
 			Tags     []string `dynamodbav:"tags,stringset"`
 			Created  string   `dynamodbav:"_ct"`
 			Modified string   `dynamodbav:"_md"`
-			Revision string   `dynamodbav:"rev"`
 		}
-		m := upperModel("_et", "Order", func(v nulled) order { return v.order(v.Tags) }, func(o order, v *nulled) { v.fields, v.Tags = fieldsOf(o), o.Tags })
+		m := upperModel("_et", "Order", "_md", func(v nulled) order { return v.order(v.Tags) }, func(o order, v *nulled) { v.fields, v.Tags = fieldsOf(o), o.Tags })
 		return changedSet(s, p, nil, expect.Value(m.open(s.table))(s))
 	}},
-	{call: "`_md` after `Update`", holds: "as it was", pending: "R3: the time of the write", see: func(s *shop, p *peer) string {
+	{call: "the `_md` that it reads after `Update`", holds: "the time of the write", see: func(s *shop, p *peer) string {
 		s.call("create", anOrder.values())
-		before := s.one("get", orderKey(anOrder))["modified"]
+		before, _ := s.one("get", orderKey(anOrder))["modified"].(string)
 		expect.OK(s, expect.Value(p.open(s.table))(s).update(s.Context(), anOrder, func(o *order) { o.Total++ }))
-		if s.one("get", orderKey(anOrder))["modified"] == before {
-			return "as it was"
-		}
-		return "the time of the write"
+		after, _ := s.one("get", orderKey(anOrder))["modified"].(string)
+		return timeOfWrite(after, before)
 	}},
 }
 
@@ -102,13 +101,18 @@ var toolbox = &peer{
 	name: "DynamoDB-Toolbox", file: "toolbox", pkg: "dynamodb-toolbox",
 	spec: toolboxModel.spec(), open: toolboxModel.open, order: order.values,
 	rows: slices.Concat(orderRows(), toolboxRows, commandRows(
-		row{holds: "`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`"},
-		row{holds: "refused"},
+		"`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`",
 	)),
 	writes: []write{
-		{call: "UpdateItemCommand", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
-		{call: "UpdateAttributesCommand", same: "lost", other: "kept", after: "kept", deleted: "stores a part of the order", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("updateAttributes", orderKey(anOrder), set) }},
-		{call: "PutItemCommand", same: "kept", other: "kept", after: "overwritten, `rev` removed", deleted: "stores the order", do: func(s *shop, held, set values) error {
+		{call: "UpdateItemCommand", same: "kept", other: "kept", saved: "kept: `ErrStale`", after: "kept", deleted: "stores a part of the order", do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
+		{call: "UpdateAttributesCommand", same: "kept", other: "kept", saved: "kept: `ErrStale`", after: "kept", deleted: "stores a part of the order", do: func(s *shop, _, set values) error { return s.do("updateAttributes", orderKey(anOrder), set) }},
+		{call: "PutItemCommand", same: "kept", other: "kept", saved: "kept: `ErrStale`", after: "overwritten", deleted: "stores the order", do: func(s *shop, held, set values) error {
+			v := held.with(set)
+			delete(v, "created")
+			delete(v, "modified")
+			return s.do("put", v)
+		}},
+		{call: "PutItemCommand with created and modified as read", same: "kept", other: "kept", saved: "overwritten", after: "overwritten", deleted: "stores the order", do: func(s *shop, held, set values) error {
 			return s.do("put", held.with(set))
 		}},
 	},

@@ -8,11 +8,10 @@ import (
 
 type typedormOrder struct {
 	fields
-	Tags     []string `dynamodbav:"tags"`
-	Revision string   `dynamodbav:"rev"`
+	Tags []string `dynamodbav:"tags"`
 }
 
-var typedormModel = upperModel("__en", "order",
+var typedormModel = upperModel("__en", "order", "",
 	func(v typedormOrder) order { return v.order(v.Tags) },
 	func(o order, v *typedormOrder) { v.fields, v.Tags = fieldsOf(o), o.Tags })
 
@@ -22,7 +21,6 @@ var typedormUnique = unique{
 		key := "DRM_GEN_CUSTOMER.EMAIL#" + email
 		return keys.Key{PK: keys.PK(key), SK: keys.SK(key)}
 	},
-	item: struct{}{},
 }
 
 var typedorm = &peer{
@@ -30,11 +28,10 @@ var typedorm = &peer{
 	spec: typedormModel.spec(), open: typedormModel.open,
 	order: func(o order) values { return o.values().with(values{"tags": o.Tags}) }, lists: true,
 	rows: slices.Concat(orderRows(), typedormUnique.rows(), commandRows(
-		row{holds: "`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`"},
-		row{holds: "refused"},
+		"`CUSTOMER#{customerId}` `ORDER#{orderId}`, in the index `STATUS#{status}` `{placed:time}#{orderId}`",
 	)),
 	writes: []write{
-		{call: "update()", same: "lost", other: "kept", after: "kept", deleted: "stores what `Get` refuses", pending: keptByValues, do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
-		{call: "create(overwriteIfExists)", same: "lost", other: "kept", after: "overwritten", deleted: "stores the order", pending: keptByValues, do: func(s *shop, held, set values) error { return s.do("put", held.with(set)) }},
+		{call: "update()", same: "kept", other: "kept", saved: "overwritten", after: "kept", deleted: "stores what `Get` refuses", do: func(s *shop, _, set values) error { return s.do("update", orderKey(anOrder), set) }},
+		{call: "create(overwriteIfExists)", same: "kept", other: "kept", saved: "overwritten", after: "overwritten", deleted: "stores the order", do: func(s *shop, held, set values) error { return s.do("put", held.with(set)) }},
 	},
 }

@@ -3,31 +3,40 @@ package peers_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
 
 const (
-	ana, bob = "ana@example.com", "bob@example.com"
+	ana, bob, eve = "ana@example.com", "bob@example.com", "eve@example.com"
 )
 
 // unique describes customers whose e-mail the peer keeps in an item of its own.
 type unique struct {
 	entity repo.Entity[customer]
-	// email is the key of the item for an e-mail, and item what it has besides its key.
+	// email is the key of the item for an e-mail, and typ its type, empty if it has none.
 	email func(string) keys.Key
-	item  any
+	typ   string
 }
 
-// claiming is the entity with the items as Claims.
-func (u unique) claiming() repo.Entity[customer] {
+// open returns the customers with their e-mails as Unique.
+func (u unique) open(s *shop) *repo.Repo[customer] {
+	s.Helper()
 	e := u.entity
-	e.Claims = func(c customer) []keys.Key { return []keys.Key{u.email(c.Email)} }
-	return e
+	e.Shared = &repo.Shared[customer]{
+		Unique: func(c customer) []keys.Key { return []keys.Key{u.email(c.Email)} }, UniqueType: u.typ,
+	}
+	return expect.Value(repo.New(s.table, e))(s)
 }
+
+func (u unique) key(id string) keys.Key { return u.entity.Key(customer{ID: id}) }
 
 // taken says whether a new customer of the peer can have an e-mail.
 func taken(s *shop, email string) string {
@@ -38,84 +47,112 @@ func taken(s *shop, email string) string {
 	return "free"
 }
 
+func formerAndNew(s *shop) string {
+	s.Helper()
+	return fmt.Sprintf("the former %s, the new one %s", taken(s, ana), taken(s, bob))
+}
+
 func customerKey(id string) values { return values{"customerId": id} }
 
-// rows are the rows about unique values. byClaims are what holds with Claims.
+const movedEmail = "the former free, the new one taken"
+
+// rows are the rows about unique values.
 func (u unique) rows() []row {
 	created := func(s *shop) { s.call("createCustomer", values{"customerId": "c-1", "email": ana}) }
-	claiming := func(s *shop) *repo.Repo[customer] { return expect.Value(repo.New(s.table, u.claiming()))(s) }
 	toBob := func(c *customer) error { c.Email = bob; return nil }
 	return []row{
-		{
-			call: "e-mail of a customer of `Create` with `Claims`, for its create", holds: "taken",
-			see: func(s *shop, _ *peer) string {
-				expect.OK(s, claiming(s).Create(s.Context(), &customer{ID: "c-1", Email: ana}))
-				return taken(s, ana)
-			},
-		},
-		{
-			call: "e-mail of its customer, for `Create` with `Claims`", holds: "`ErrExists`",
-			see: func(s *shop, _ *peer) string {
-				created(s)
-				err := claiming(s).Create(s.Context(), &customer{ID: "c-2", Email: ana})
-				return text(err, table.ErrExists, "`ErrExists`")
-			},
-		},
-		{
-			call: "former e-mail of our customer after its update", holds: "free",
-			see: func(s *shop, _ *peer) string {
-				expect.OK(s, claiming(s).Create(s.Context(), &customer{ID: "c-1", Email: ana}))
-				s.call("updateCustomer", customerKey("c-1"), values{"email": bob})
-				return taken(s, ana)
-			},
-		},
-		{
-			call: "e-mail of our customer after its delete", holds: "free",
-			see: func(s *shop, _ *peer) string {
-				expect.OK(s, claiming(s).Create(s.Context(), &customer{ID: "c-1", Email: ana}))
-				s.call("removeCustomer", customerKey("c-1"))
-				return taken(s, ana)
-			},
-		},
-		{
-			call: "former e-mail of its customer after `Update` with `Claims`", holds: "taken",
-			pending: "R5: it is free",
-			see: func(s *shop, _ *peer) string {
-				created(s)
-				_, err := claiming(s).Update(s.Context(), u.entity.Key(customer{ID: "c-1"}), toBob)
-				expect.OK(s, err)
-				return taken(s, ana)
-			},
-		},
-		{
-			call: "e-mail of its customer after `Delete` with `Claims`", holds: "taken",
-			pending: "R5: it is free",
-			see: func(s *shop, _ *peer) string {
-				created(s)
-				expect.OK(s, claiming(s).Delete(s.Context(), u.entity.Key(customer{ID: "c-1"})))
-				return taken(s, ana)
-			},
-		},
-		{
-			call: "`Refresh` of its customer with `Claims`", holds: "`ErrExists`",
-			pending: "R5: it adopts the item, and writes nothing",
-			see: func(s *shop, _ *peer) string {
-				created(s)
-				_, err := claiming(s).Refresh(s.Context(), u.entity.Key(customer{ID: "c-1"}))
-				return text(err, table.ErrExists, "`ErrExists`")
-			},
-		},
-		{
-			call: "`GetByClaim` of its customer", holds: "`ErrWrongType`",
-			pending: "R5: the customer",
-			see: func(s *shop, _ *peer) string {
-				created(s)
-				_, err := claiming(s).GetByClaim(s.Context(), u.email(ana))
-				return text(err, table.ErrWrongType, "`ErrWrongType`")
-			},
-		},
-		{call: "e-mails of its customer after `UpdateWith` and ops for both items", holds: "the former free, the new one taken", see: u.byOps},
+		{call: "e-mail of a customer of `Create` with `Unique`, for its create", holds: "taken", see: func(s *shop, _ *peer) string {
+			expect.OK(s, u.open(s).Create(s.Context(), &customer{ID: "c-1", Email: ana}))
+			return taken(s, ana)
+		}},
+		{call: "e-mail of its customer, for `Create` with `Unique`", holds: "`ErrExists`", see: func(s *shop, _ *peer) string {
+			created(s)
+			err := u.open(s).Create(s.Context(), &customer{ID: "c-2", Email: ana})
+			return text(err, table.ErrExists, "`ErrExists`")
+		}},
+		{call: "e-mails of our customer after its update", holds: movedEmail, see: func(s *shop, _ *peer) string {
+			expect.OK(s, u.open(s).Create(s.Context(), &customer{ID: "c-1", Email: ana}))
+			s.call("updateCustomer", customerKey("c-1"), values{"email": bob})
+			return formerAndNew(s)
+		}},
+		{call: "e-mail of our customer after its delete", holds: "free", see: func(s *shop, _ *peer) string {
+			expect.OK(s, u.open(s).Create(s.Context(), &customer{ID: "c-1", Email: ana}))
+			s.call("removeCustomer", customerKey("c-1"))
+			return taken(s, ana)
+		}},
+		{call: "e-mails of its customer after `Update` with `Unique`", holds: movedEmail, see: func(s *shop, _ *peer) string {
+			created(s)
+			expect.OK(s, expect.ErrOf(u.open(s).Update(s.Context(), u.key("c-1"), toBob)))
+			return formerAndNew(s)
+		}},
+		{call: "e-mail of its customer after `Delete` with `Unique`", holds: "free", see: func(s *shop, _ *peer) string {
+			created(s)
+			expect.OK(s, u.open(s).Delete(s.Context(), u.key("c-1")))
+			return taken(s, ana)
+		}},
+		{call: "`Refresh` of its customer with `Unique`", holds: "nothing to write", see: func(s *shop, _ *peer) string {
+			created(s)
+			before := s.scan()
+			if expect.Value(u.open(s).Refresh(s.Context(), u.key("c-1")))(s) {
+				return "writes"
+			}
+			return or(cmp.Diff(inJSON(before), inJSON(s.scan())), "nothing to write")
+		}},
+		{call: "e-mails of its customer that it changes before the write of our `Update` of the e-mail", holds: "its e-mail free, ours taken", see: u.bothChange},
+		{call: "its customer that takes the e-mail before the write of our `Update`", holds: "`ErrExists`, and our customer keeps its e-mail", see: u.bothTake},
+		{call: "e-mails of its customer that it deletes before the write of our `Update` of the e-mail", holds: "`ErrNotFound`, all free", see: u.deletedThere},
+		{call: "e-mails of its customer that it changes before the write of our `Delete`", holds: "all free", see: u.deletedHere},
+		{call: "e-mails of its customer after `UpdateWith` and ops for both items", holds: movedEmail, see: u.byOps},
 	}
+}
+
+// race has the peer write between the read and the write of an Update of ours to bob, and
+// returns its error.
+func (u unique) race(s *shop, below bool, theirs func()) error {
+	s.Helper()
+	s.call("createCustomer", values{"customerId": "c-1", "email": ana})
+	meanwhile := s.meanwhile(below, "TransactWriteItems", theirs)
+	return expect.ErrOf(u.open(s).Update(s.Context(), u.key("c-1"), func(c *customer) error {
+		meanwhile()
+		c.Email = bob
+		return nil
+	}))
+}
+
+func (u unique) bothChange(s *shop, _ *peer) string {
+	return s.inBoth(func(below bool) string {
+		expect.OK(s, u.race(s, below, func() { s.call("updateCustomer", customerKey("c-1"), values{"email": eve}) }))
+		expect.Equal(s, "e-mail", s.one("getCustomer", customerKey("c-1"))["email"], bob)
+		expect.Equal(s, "the former e-mail", taken(s, ana), "free")
+		return fmt.Sprintf("its e-mail %s, ours %s", taken(s, eve), taken(s, bob))
+	})
+}
+
+func (u unique) bothTake(s *shop, _ *peer) string {
+	return s.inBoth(func(below bool) string {
+		err := u.race(s, below, func() { s.call("createCustomer", values{"customerId": "c-2", "email": bob}) })
+		expect.Equal(s, "e-mail", s.one("getCustomer", customerKey("c-1"))["email"], ana)
+		expect.Equal(s, "e-mails", formerAndNew(s), "the former taken, the new one taken")
+		return text(err, table.ErrExists, "`ErrExists`, and our customer keeps its e-mail")
+	})
+}
+
+func (u unique) deletedThere(s *shop, _ *peer) string {
+	return s.inBoth(func(below bool) string {
+		err := u.race(s, below, func() { s.call("removeCustomer", customerKey("c-1")) })
+		expect.Equal(s, "items", len(s.scan()), 0)
+		return text(err, table.ErrNotFound, "`ErrNotFound`, all free")
+	})
+}
+
+func (u unique) deletedHere(s *shop, _ *peer) string {
+	s.call("createCustomer", values{"customerId": "c-1", "email": ana})
+	s.meanwhile(true, "TransactWriteItems", func() { s.call("updateCustomer", customerKey("c-1"), values{"email": eve}) })
+	expect.OK(s, u.open(s).Delete(s.Context(), u.key("c-1")))
+	if left := s.scan(); len(left) > 0 {
+		return fmt.Sprintf("%d items are left", len(left))
+	}
+	return "all free"
 }
 
 // byOps changes the e-mail in one transaction with the items of both, as
@@ -123,12 +160,25 @@ func (u unique) rows() []row {
 func (u unique) byOps(s *shop, _ *peer) string {
 	s.call("createCustomer", values{"customerId": "c-1", "email": ana})
 	people := expect.Value(repo.New(s.table, u.entity))(s)
-	_, err := people.UpdateWith(s.Context(), u.entity.Key(customer{ID: "c-1"}), func(c *customer) ([]table.Op, error) {
+	of := map[string]string{}
+	if u.typ != "" {
+		of[s.table.Schema().TypeAttribute] = u.typ
+	}
+	_, err := people.UpdateWith(s.Context(), u.key("c-1"), func(c *customer) ([]table.Op, error) {
 		c.Email = bob
-		return []table.Op{table.Delete(u.email(ana)), table.Create(u.email(bob), u.item)}, nil
+		return []table.Op{table.Delete(u.email(ana)), table.Create(u.email(bob), of)}, nil
 	})
 	expect.OK(s, err)
-	return fmt.Sprintf("the former %s, the new one %s", taken(s, ana), taken(s, bob))
+	return formerAndNew(s)
+}
+
+// inJSON returns items as texts.
+func inJSON(items []table.Item) (all []string) {
+	for _, i := range items {
+		all = append(all, string(item.JSON(i)))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // text is that of an error if it is the one that is wanted.
