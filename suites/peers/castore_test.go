@@ -29,6 +29,17 @@ func eventKey(version int) keys.Key {
 	return keys.Key{PK: "ORDERS#o-1", SK: keys.SK(fmt.Sprint(version))}
 }
 
+// events are all events of the store, whatever their types: they are recognized by their keys.
+var events = repo.Entity[event]{
+	Type: "event", Shared: &repo.Shared[event]{},
+	Key: func(e event) keys.Key { return keys.Key{PK: keys.PK(e.Aggregate), SK: keys.SK(fmt.Sprint(e.Version))} },
+}
+
+func (s *shop) events() *repo.Repo[event] {
+	s.Helper()
+	return expect.Value(repo.New(s.table, events))(s)
+}
+
 func anEvent(version, total int) event {
 	e := event{"ORDERS#o-1", version, "PAID", "2026-01-02T03:04:05.000Z", struct {
 		Total int `dynamodbav:"total"`
@@ -57,6 +68,7 @@ var castore = &peer{
 	spec: model[event]{schema: schema.Table{
 		PK: "aggregateId", SK: "version", SKType: types.ScalarAttributeTypeN,
 		Indexes: []schema.Index{{Name: "initialEvents", PK: "eventStoreId", SK: "timestamp", Projection: types.ProjectionTypeKeysOnly}},
+		Kinds:   []schema.Kind{{Type: "event", PK: "ORDERS#"}},
 	}}.spec(),
 	rows: []row{
 		{call: "`table.QueryPage` of its events", holds: "the versions [1 2 10 11], in this order", see: func(s *shop, _ *peer) string {
@@ -95,16 +107,27 @@ var castore = &peer{
 		}},
 		{call: "its pushEvent of a version that `table.Create` has stored", holds: "throws", see: func(s *shop, _ *peer) string { return pushed(s, "push") }},
 		{call: "its pushEvent with force", holds: "replaces our event", see: func(s *shop, _ *peer) string { return pushed(s, "force") }},
-		{
-			call: "`Repo.Query` of its events", holds: "`ErrWrongType`: a `Repo` has one type",
-			pending: "R8: entities without a type attribute are recognized by their keys",
-			see: func(s *shop, _ *peer) string {
-				push(s, 2)
-				events := repo.Entity[event]{Type: "PAID", Key: func(e event) keys.Key { return eventKey(e.Version) }}
-				_, err := expect.Value(repo.New(s.table, events))(s).Query(s.Context(), table.Query{PK: "ORDERS#o-1"})
-				return text(err, table.ErrWrongType, "`ErrWrongType`: a `Repo` has one type")
-			},
-		},
+		{call: "`Repo.Query` of its events, as a kind", holds: "[PLACED PAID PAID]", see: func(s *shop, _ *peer) string {
+			push(s, 3)
+			var found []string
+			for _, e := range expect.Value(s.events().Query(s.Context(), table.Query{PK: "ORDERS#o-1"}))(s).Items {
+				found = append(found, e.Type)
+			}
+			return fmt.Sprint(found)
+		}},
+		{call: "its getAggregate after an event of `Repo.Create`", holds: "last PAID, total 7", see: func(s *shop, _ *peer) string {
+			push(s, 1)
+			expect.OK(s, s.events().Create(s.Context(), new(anEvent(2, 7))))
+			a := s.one("aggregate", "o-1")
+			return fmt.Sprintf("last %v, total %v", a["last"], a["total"])
+		}},
+		{call: "`Repo.Create` of a version that it stores before the write", holds: "`ErrExists`", see: func(s *shop, _ *peer) string {
+			push(s, 1)
+			s.meanwhile(true, "PutItem", func() { s.call("push", theirEvent(2)) })
+			err := s.events().Create(s.Context(), new(anEvent(2, 7)))
+			expect.Equal(s, "its total", s.one("aggregate", "o-1")["total"], any(2.0))
+			return text(err, table.ErrExists, "`ErrExists`")
+		}},
 		{call: "`QueryPage` with its cursor", holds: "`ErrInvalidCursor`", see: func(s *shop, _ *peer) string {
 			push(s, 1)
 			s.call("push", theirEvent(1).with(values{"aggregateId": "o-2"}))
