@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -17,6 +18,18 @@ type record struct {
 	Status     string         `dynamodbav:"status"`
 	Expiration int64          `dynamodbav:"expiration"`
 	Data       map[string]any `dynamodbav:"data"`
+}
+
+// records are recognized by their keys and their status, since they have no type. Powertools
+// makes the key of a hash, which a program reads and does not make.
+var records = repo.Entity[storedRecord]{
+	Type: "record", Shared: &repo.Shared[storedRecord]{},
+	Key: func(r storedRecord) keys.Key { return keys.Key{PK: keys.PK(r.ID)} },
+}
+
+type storedRecord struct {
+	ID string `dynamodbav:"id"`
+	record
 }
 
 // recordKey is the key of a record: the function's name, and the hash of the payload as JSON.
@@ -30,12 +43,22 @@ const inFarFuture = 4070908800
 
 var powertools = &peer{
 	name: "Powertools", file: "powertools", pkg: "@aws-lambda-powertools/idempotency",
-	spec: model[record]{schema: schema.Table{PK: "id", SimpleKey: true, TTLAttribute: "expiration"}}.spec(),
+	spec: model[record]{schema: schema.Table{PK: "id", SimpleKey: true, TTLAttribute: "expiration",
+		Kinds: []schema.Kind{{Type: "record", PK: "pay#", Exists: []string{"status"}}},
+	}}.spec(),
 	rows: []row{
 		{call: "`table.Get` of its record", holds: "COMPLETED, map[amount:5 note:<nil>]", see: func(s *shop, _ *peer) string {
 			s.call("pay", "r-1", values{"amount": 5, "note": nil})
 			r := expect.Value(table.Get[record](s.Context(), s.table, recordKey("r-1")))(s)
 			return fmt.Sprintf("%s, %v", r.Status, r.Data)
+		}},
+		{call: "its function, after `Repo.Get` and `Delete` of its record, as a kind", holds: "2 runs, map[amount:6]", see: func(s *shop, _ *peer) string {
+			s.call("pay", "r-1", values{"amount": 5})
+			all := expect.Value(repo.New(s.table, records))(s)
+			r := expect.Value(all.Get(s.Context(), recordKey("r-1")))(s)
+			expect.Equal(s, "record", fmt.Sprint(r.Status, r.Data), "COMPLETEDmap[amount:5]")
+			expect.OK(s, all.Delete(s.Context(), recordKey("r-1")))
+			return paid(s, values{"amount": 6})
 		}},
 		{call: "its function, after `table.Create` of a completed record", holds: "0 runs, map[amount:7]", see: func(s *shop, _ *peer) string {
 			expect.OK(s, s.table.Do(s.Context(), table.Create(recordKey("r-1"), record{"COMPLETED", inFarFuture, map[string]any{"amount": 7}})))
