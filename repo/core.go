@@ -29,8 +29,8 @@ type core struct {
 	// typeAttribute is where it is stored. It is empty for a kind: what such items have there is
 	// an attribute like others.
 	typeAttribute string
-	entity    description
-	items     []Copy[any]
+	entity        description
+	items         []Copy[any]
 	// attributes are the names of those that T's fields have, sorted; known is
 	// false if T makes its attributes itself.
 	attributes []string
@@ -78,20 +78,13 @@ func (c *core) init(t *table.Table, entity description) error {
 	if err := entity.validate(spec); err != nil {
 		return err
 	}
-	if kind := spec.KindOf(entity.Type); kind != nil && len(kind.Equal) > 0 {
-		constants := maps.Clone(kind.Equal)
-		maps.Copy(constants, entity.shared.Constants)
-		entity.shared.Constants = constants
-	}
 	t = t.Reading(item.Reading{Whole: true}) // writes need items as a whole, and reads have the entity's type
 	*c = core{
 		table: t, schema: spec,
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
 		entity:    entity, items: entity.items(),
 	}
-	if spec.KindOf(entity.Type) == nil {
-		c.typeAttribute = spec.TypeAttribute
-	}
+	c.setKind()
 	c.shapes = newShapes(spec, entity.Version, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
 	if c.known && c.isPlain() {
@@ -120,7 +113,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	for _, name := range entity.Counted {
 		c.reserved[name] = true
 	}
-	for name := range entity.shared.Constants {
+	for name := range c.entity.shared.Constants {
 		c.reserved[name], c.own[name] = true, false
 	}
 	for _, name := range c.attributes {
@@ -131,6 +124,20 @@ func (c *core) init(t *table.Table, entity description) error {
 	}
 	c.setViews(t)
 	return nil
+}
+
+// setKind sets what says the type of an item: an attribute, or a kind, whose attributes are
+// constants of the entity.
+func (c *core) setKind() {
+	kind := c.schema.KindOf(c.entity.Type)
+	if kind == nil {
+		c.typeAttribute = c.schema.TypeAttribute
+		return
+	}
+	constants := map[string]string{}
+	maps.Copy(constants, kind.Equal)
+	maps.Copy(constants, c.entity.shared.Constants)
+	c.entity.shared.Constants = constants
 }
 
 // setIndexes sets what the indexes of the schema are to the entity.

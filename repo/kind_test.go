@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -12,8 +13,6 @@ import (
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
-
-	"context"
 )
 
 // A device has readings, in a table whose programs store no types.

@@ -15,7 +15,8 @@ import (
 //
 // All conditions must hold, and no item can be of two kinds: [Table.Validate] refuses two whose
 // conditions do not exclude each other. Queries, writes and streams go by it as by a type
-// attribute. An item of no kind has the type of its type attribute, if it has one.
+// attribute. An item of no kind has the type of its type attribute, if it has one. What an item of
+// a kind has there is an attribute like others.
 type Kind struct {
 	// Type is the name of the type in programs and errors. It is not stored.
 	Type string `json:"type"`

@@ -43,7 +43,8 @@ const inFarFuture = 4070908800
 
 var powertools = &peer{
 	name: "Powertools", file: "powertools", pkg: "@aws-lambda-powertools/idempotency",
-	spec: model[record]{schema: schema.Table{PK: "id", SimpleKey: true, TTLAttribute: "expiration",
+	spec: model[record]{schema: schema.Table{
+		PK: "id", SimpleKey: true, TTLAttribute: "expiration",
 		Kinds: []schema.Kind{{Type: "record", PK: "pay#", Exists: []string{"status"}}},
 	}}.spec(),
 	rows: []row{
