@@ -1,7 +1,10 @@
 package electrodb_test
 
 import (
+	"net/http"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/examples/guide/electrodb"
 	"github.com/singletable/singletable/examples/internal/check"
@@ -10,48 +13,82 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// stored is what ElectroDB 3.9.3 sends to store the booking.
-var stored = map[string]any{
-	"pk": "$ferries#id_b-1", "sk": "$booking_1",
-	"GSI1PK": "$ferries#guest_ana", "GSI1SK": "$booking_1#at_2030-06-01t12:00:00.000z#id_b-1",
-	"__edb_e__": "booking", "__edb_v__": "1",
-	"id": "b-1", "guest": "ana", "ferry": "f-1", "at": "2030-06-01T12:00:00.000Z", "seats": 2.0, "version": 1.0,
+// stored returns what ElectroDB 3.9.3 sends to store the booking, with the time of the write.
+func stored(updated any) map[string]any {
+	return map[string]any{
+		"pk": "$ferries#id_b-1", "sk": "$booking_1",
+		"GSI1PK": "$ferries#guest_ana", "GSI1SK": "$booking_1#at_2030-06-01t12:00:00.000z#id_b-1",
+		"__edb_e__": "booking", "__edb_v__": "1",
+		"id": "b-1", "guest": "Ana", "ferry": "f-1", "at": "2030-06-01T12:00:00.000Z", "seats": 2.0, "updatedAt": updated,
+	}
 }
 
-var booking = electrodb.Booking{
-	ID: "b-1", Guest: "ana", Ferry: "f-1", At: "2030-06-01T12:00:00.000Z", Seats: 2, Version: 1, Model: "1",
-}
+var (
+	booking = electrodb.Booking{ID: "b-1", Guest: "Ana", Ferry: "f-1", At: "2030-06-01T12:00:00.000Z", Seats: 2}
+	key     = keys.Key{PK: "$ferries#id_b-1", SK: "$booking_1"}
+)
 
-var key = keys.Key{PK: "$ferries#id_b-1", SK: "$booking_1"}
+func open(t *testing.T) (*table.Table, *electrodb.Bookings) {
+	t.Helper()
+	tbl := tabletest.New(t, electrodb.Schema, nil)
+	return tbl, check.Must(electrodb.New(tbl))(t)
+}
 
 func TestItemsOfElectroDBAreRead(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, electrodb.Schema, nil)
-	bookings := check.Must(electrodb.New(tbl))(t)
-	check.OK(t, tbl.Do(t.Context(), table.Put(key, stored)))
-	got := check.Must(bookings.Get(t.Context(), key))(t)
-	page := check.Must(electrodb.Page(t.Context(), bookings, "Ana"))(t)
-	for _, read := range [][]electrodb.Booking{{got}, page.Items} {
-		check.Equal(t, "read", read, []electrodb.Booking{booking})
-	}
+	tbl, bookings := open(t)
+	check.OK(t, tbl.Do(t.Context(), table.Put(key, stored(5))))
+	want := booking
+	want.Updated = 5
+	check.Equal(t, "Get", check.Must(bookings.Get(t.Context(), "B-1"))(t), want)
+	page, _, err := bookings.Page(t.Context(), "ANA", "")
+	check.OK(t, err)
+	check.Equal(t, "Page", page, []electrodb.Booking{want})
 }
 
 func TestItemsAreStoredAsElectroDBStoresThem(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, electrodb.Schema, nil)
-	bookings := check.Must(electrodb.New(tbl))(t)
-	made := booking
-	made.Model = ""
-	check.OK(t, electrodb.Create(t.Context(), bookings, made))
+	tbl, bookings := open(t)
+	check.OK(t, bookings.Create(t.Context(), booking))
 	got := check.Must(table.Get[map[string]any](t.Context(), tbl, key))(t)
-	check.Equal(t, "stored", got, stored)
+	check.Equal(t, "stored", got, stored(got["updatedAt"]))
+}
+
+// ElectroDB changes a booking between the read and the write of Update.
+func TestAChangeOfElectroDBIsKept(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	theirs := tabletest.New(t, electrodb.Schema, nil)
+	bookings := check.Must(electrodb.New(check.Must(table.New(tabletest.Client(t, faults.Install), theirs.Schema(), nil))(t)))(t)
+	check.OK(t, theirs.Do(t.Context(), table.Put(key, stored(5))))
+	faults.Next("UpdateItem", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		check.OK(t, theirs.Do(t.Context(), table.Update(key, expression.
+			Set(expression.Name("seats"), expression.Value(3)).Set(expression.Name("updatedAt"), expression.Value(6)))))
+		return next.RoundTrip(r)
+	})
+	moved := check.Must(bookings.Move(t.Context(), "b-1", "2030-07-01T12:00:00.000Z"))(t)
+	check.Equal(t, "seats", moved.Seats, 3)
+	check.Equal(t, "requests", len(faults.Requests("UpdateItem")), 2)
+}
+
+func TestSeats(t *testing.T) {
+	t.Parallel()
+	tbl, bookings := open(t)
+	ferry := keys.Key{PK: "$ferries#id_f-1", SK: "$ferry_1"}
+	check.OK(t, tbl.Do(t.Context(), table.Put(ferry, map[string]any{"__edb_e__": "ferry", "__edb_v__": "1", "id": "f-1", "seatsLeft": 3})))
+	check.OK(t, bookings.Book(t.Context(), booking))
+	check.Is(t, bookings.Book(t.Context(), booking), electrodb.ErrFull, "two seats of one")
+	one := booking
+	one.Seats = 1
+	check.Is(t, bookings.Book(t.Context(), one), table.ErrExists, "booked twice")
+	got := check.Must(table.Get[map[string]any](t.Context(), tbl, ferry))(t)
+	check.Equal(t, "seats left", got["seatsLeft"], 1.0)
 }
 
 // The keys are those that ElectroDB 3.9.3 makes of these ids on Node 20.
 func TestKeysAreInTheLowerCaseOfJavaScript(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, electrodb.Schema, nil)
-	bookings := check.Must(electrodb.New(tbl))(t)
+	tbl, bookings := open(t)
 	for id, pk := range map[string]keys.PK{
 		"ΟΔΟΣ":     "$ferries#id_οδος",
 		"İstanbul": "$ferries#id_i̇stanbul",
@@ -60,10 +97,11 @@ func TestKeysAreInTheLowerCaseOfJavaScript(t *testing.T) {
 	} {
 		made := booking
 		made.ID = id
-		check.OK(t, electrodb.Create(t.Context(), bookings, made))
-		check.Equal(t, "booking", check.Must(bookings.Get(t.Context(), keys.Key{PK: pk, SK: "$booking_1"}))(t).ID, id)
+		check.OK(t, bookings.Create(t.Context(), made))
+		got := check.Must(table.Get[electrodb.Booking](t.Context(), tbl, keys.Key{PK: pk, SK: "$booking_1"}))(t)
+		check.Equal(t, "booking", got.ID, id)
 	}
 	for _, refused := range []electrodb.Booking{{Guest: "ana", At: "x"}, {ID: "b", At: "x"}, {ID: "b#guest_x", Guest: "ana", At: "x"}} {
-		check.Is(t, electrodb.Create(t.Context(), bookings, refused), keys.ErrInvalid)
+		check.Is(t, bookings.Create(t.Context(), refused), keys.ErrInvalid)
 	}
 }
