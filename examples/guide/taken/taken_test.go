@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
@@ -87,6 +89,7 @@ func TestItemsForToolbox(t *testing.T) {
 	_, err := notes.Update(ctx, noteKey("n"), func(n *Note) error { n.Text = "b"; return nil })
 	check.OK(t, err)
 	stored := check.Must(table.Get[map[string]string](ctx, tbl, noteKey("n")))(t)
+	check.Equal(t, "text", stored["text"], "b")
 	if stored["_et"] != "Note" || stored["_ct"] != first.Created || stored["_md"] <= first.Modified {
 		t.Errorf("%v after %v", stored, first)
 	}
@@ -98,7 +101,7 @@ func TestUniqueValuesOfAnotherProgram(t *testing.T) {
 	ctx, tbl := t.Context(), tabletest.New(t, Schema, nil)
 	shared := check.Must(repo.New(tbl, users))(t)
 	storeAna(t, tbl)
-	check.OK(t, shared.Create(ctx, &User{ID: "bob", Email: "bob@x"}))
+	check.OK(t, shared.Create(ctx, &User{ID: "bob", Email: "bob@x"}), shared.Create(ctx, &User{ID: "dan"}), shared.Create(ctx, &User{ID: "fay"}))
 	for _, err := range []error{shared.Create(ctx, &User{ID: "eve", Email: "ana@x"}), check.Err(ChangeEmail(ctx, shared, "ana", "bob@x"))} {
 		check.Is(t, err, table.ErrExists, "an e-mail that is taken")
 	}
@@ -126,29 +129,37 @@ func isUnique(t *testing.T, tbl *table.Table, email string) bool {
 	return item["_type"] == "_Unique"
 }
 
-// The release without Shared is guarded by the same attribute, so neither loses what the other
-// one writes.
+// The release without Shared is guarded by the same attribute, a number or a text. So neither
+// loses what the other one writes.
 func TestTheNextReleaseNextToTheSharedOne(t *testing.T) {
 	t.Parallel()
-	ctx, tbl := t.Context(), tabletest.New(t, Schema, nil)
-	storeAna(t, tbl)
-	next := owned
-	next.Claims = nil
-	releases := [2]*repo.Repo[User]{check.Must(repo.New(tbl, users))(t), check.Must(repo.New(tbl, next))(t)}
-	rename := func(by, then int) {
+	nextUsers, nextNotes := users, noteEntity
+	nextUsers.Shared, nextNotes.Shared = nil, nil
+	user, note := User{ID: "ana", Updated: 1700000000000}, Note{ID: "n", Modified: "2026-01-02T03:04:05.000Z"}
+	bothWrite(t, users, nextUsers, user, func(u *User) *string { return &u.Name })
+	bothWrite(t, noteEntity, nextNotes, note, func(n *Note) *string { return &n.Text })
+}
+
+func bothWrite[T any](t *testing.T, shared, next repo.Entity[T], v T, text func(*T) *string) {
+	t.Helper()
+	ctx, tbl, key := t.Context(), tabletest.New(t, Schema, nil), shared.Key(v)
+	releases := []*repo.Repo[T]{check.Must(repo.New(tbl, shared))(t), check.Must(repo.New(tbl, next))(t)}
+	item := check.Must(attributevalue.MarshalMap(v))(t)
+	item["_type"] = &types.AttributeValueMemberS{Value: shared.Type}
+	check.OK(t, tbl.Do(ctx, table.Put(key, item)))
+	for i, release := range releases {
 		runs := 0
-		_, err := releases[by].Update(ctx, userKey("ana"), func(u *User) error {
-			if runs++; runs == 1 && then >= 0 {
-				check.OK(t, check.Err(releases[then].Update(ctx, userKey("ana"), func(u *User) error { u.Name += "b"; return nil })))
+		_, err := release.Update(ctx, key, func(v *T) error {
+			if runs++; runs == 1 {
+				check.OK(t, check.Err(releases[1-i].Update(ctx, key, func(v *T) error { *text(v) += "b"; return nil })))
 			}
-			u.Name += "a"
+			*text(v) += "a"
 			return nil
 		})
 		check.OK(t, err)
 	}
-	rename(0, 1)
-	rename(1, 0)
-	check.Equal(t, "name", check.Must(releases[1].Get(ctx, userKey("ana")))(t).Name, "baba")
+	got := check.Must(releases[1].Get(ctx, key))(t)
+	check.Equal(t, shared.Type, *text(&got), "baba")
 }
 
 func TestTakeOver(t *testing.T) {

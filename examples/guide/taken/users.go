@@ -26,6 +26,9 @@ var users = repo.Entity[User]{
 	Key: func(u User) keys.Key { return userKey(u.ID) },
 	Shared: &repo.Shared[User]{
 		Unique: func(u User) []keys.Key {
+			if u.Email == "" {
+				return nil // or all users without one would share a key
+			}
 			return []keys.Key{{PK: keys.PK("_unique#User#email#" + u.Email), SK: "_unique#"}}
 		},
 		UniqueType: "_Unique",
@@ -44,6 +47,9 @@ var owned = repo.Entity[User]{
 	Type: "User", Version: "updated",
 	Key: func(u User) keys.Key { return userKey(u.ID) },
 	Claims: func(u User) []keys.Key {
+		if u.Email == "" {
+			return nil
+		}
 		return []keys.Key{{PK: keys.Prefix("EMAIL").PK(u.Email), SK: keys.Metadata}}
 	},
 }
