@@ -53,6 +53,8 @@ func (c *Counts) count(o outcome) {
 		c.Changed++
 	case newer:
 		c.Newer++
+	case another:
+		c.Matched--
 	}
 }
 
@@ -63,6 +65,7 @@ const (
 	current outcome = iota
 	changed
 	newer
+	another // it has the type of an entity, and not its constants
 	// changedMeanwhile means that the item has to be read again.
 	changedMeanwhile
 )

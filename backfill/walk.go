@@ -222,6 +222,9 @@ func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Cont
 	switch {
 	case errors.Is(err, table.ErrNewerShape):
 		return newer, nil
+	//mutants:guard a backfill passes over items with other constants | TestConstantsOfOthers ./repo
+	case w.Map == nil && errors.Is(err, table.ErrWrongType) && !errors.Is(err, repo.ErrOrphan):
+		return another, nil
 	case err != nil:
 		return 0, err
 	case len(ops) == 0:

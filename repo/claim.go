@@ -75,6 +75,9 @@ func (c *core) claim(key, owner keys.Key, expiry types.AttributeValue) item.Made
 		return item.Made{Err: err}
 	}
 	attributes[c.schema.TypeAttribute] = &types.AttributeValueMemberS{Value: c.claimType()}
+	if is := c.schema.TypeOf(attributes); is != c.claimType() {
+		return item.Made{Err: fmt.Errorf("%w: the item of a %s would be of type %q, by the Kinds of the schema", table.ErrInvalid, c.claimType(), is)}
+	}
 	if expiry != nil {
 		attributes[c.schema.TTLAttribute] = expiry
 	}

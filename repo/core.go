@@ -75,6 +75,7 @@ func (c *core) init(t *table.Table, entity description) error {
 		return refused(entity.Type, "", errNoTable.Error())
 	}
 	spec := t.Schema()
+	entity = entity.withKind(spec)
 	if err := entity.validate(spec); err != nil {
 		return err
 	}
@@ -126,18 +127,21 @@ func (c *core) init(t *table.Table, entity description) error {
 	return nil
 }
 
-// setKind sets what says the type of an item: an attribute, or a kind, whose attributes are
-// constants of the entity.
+// setKind sets what says the type of an item: an attribute, or a kind.
 func (c *core) setKind() {
-	kind := c.schema.KindOf(c.entity.Type)
-	if kind == nil {
+	if c.schema.KindOf(c.entity.Type) == nil {
 		c.typeAttribute = c.schema.TypeAttribute
-		return
 	}
-	constants := map[string]string{}
-	maps.Copy(constants, kind.Equal)
-	maps.Copy(constants, c.entity.shared.Constants)
-	c.entity.shared.Constants = constants
+}
+
+// withKind returns the description with the attributes of its kind as constants.
+func (e description) withKind(spec schema.Table) description {
+	if kind := spec.KindOf(e.Type); kind != nil {
+		constants := maps.Clone(kind.Equal)
+		maps.Copy(constants, e.shared.Constants)
+		e.shared.Constants = constants
+	}
+	return e
 }
 
 // setIndexes sets what the indexes of the schema are to the entity.

@@ -86,6 +86,12 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (d diff
 		return diff{}, nil, err
 	}
 	for name := range extra {
+		if c.entity.shared.is {
+			if err := c.checkSpelling(name, raw, d); err != nil {
+				return diff{}, nil, err
+			}
+			continue
+		}
 		field, ok := c.respelled(name)
 		//mutants:guard an owner keeps a number in other letters, which no write of it stores | TestOwnersKeepRespelledNumbers | slices.Contains(c.entity.Counted, field) => false
 		if !ok || slices.Contains(c.entity.Counted, field) || len(raw.Attributes(func(n []byte) bool { return string(n) == field })) > 0 {

@@ -180,7 +180,9 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 func (c *core) setType(attributes table.Item) error {
 	if c.typeAttribute != "" {
 		attributes[c.typeAttribute] = c.typeValue
-		return nil
+		if len(c.schema.Kinds) == 0 {
+			return nil
+		}
 	}
 	//mutants:guard what is stored is of its kind | TestKinds
 	if is := c.schema.TypeOf(attributes); is != c.entity.Type {

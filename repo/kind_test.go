@@ -37,6 +37,13 @@ var typeless = schema.Table{
 	Indexes: []schema.Index{{Name: "unit", PK: "unit", SK: "at"}},
 }
 
+// vanishing is a reading that can lose what its kind needs.
+type vanishing struct {
+	Device string  `dynamodbav:"device"`
+	At     string  `dynamodbav:"at"`
+	Value  float64 `dynamodbav:"value,omitempty"`
+}
+
 func deviceKey(id string) keys.Key { return keys.Key{PK: keys.PK("DEVICE#" + id), SK: "META"} }
 
 func readingKey(r reading) keys.Key {
@@ -107,6 +114,19 @@ func TestKinds(t *testing.T) {
 	expect.Equal(t, "count of what is not broken", expect.Value(readings.Count(ctx, of))(t).Items, 1)
 	expect.Err(t, devices.Create(ctx, &device{ID: "1"}), table.ErrExists)
 	expect.OK(t, tbl.Do(ctx, table.Delete(broken)))
+
+	// No change of ours takes an item out of its kind, and nothing of another type is stored among
+	// those of a kind.
+	gone := expect.Value(repo.New(tbl, repo.Entity[vanishing]{
+		Type: "READING", Key: func(v vanishing) keys.Key { return readingKey(reading{Device: v.Device, At: v.At}) }, Shared: &repo.Shared[vanishing]{},
+	}))(t)
+	expect.Err(t, expect.ErrOf(gone.Update(ctx, readingKey(first), func(v *vanishing) error { v.Value = 0; return nil })), table.ErrInvalid)
+	typed := expect.Value(repo.New(tbl, repo.Entity[vanishing]{Type: "NOTE", Key: func(v vanishing) keys.Key { return keys.Key{PK: "DEVICE#9", SK: "META"} }}))(t)
+	if err := typed.Create(ctx, &vanishing{}); err != nil {
+		t.Error(err) // it is of no kind, without the attributes of one
+	}
+	expect.OK(t, tbl.Do(ctx, table.Put(keys.Key{PK: "X", SK: "Y"}, map[string]string{"entityType": "READING"})))
+	expect.Err(t, expect.ErrOf(readings.Get(ctx, keys.Key{PK: "X", SK: "Y"})), table.ErrWrongType)
 
 	// A write expects the kind still.
 	runs := 0

@@ -150,7 +150,7 @@ func (c *core) complete(s *stored, loose bool) error {
 			s.keys[i+1] = keys.Key{}
 		}
 	}
-	if !loose && c.field != nil && s.stamp.hasNext() {
+	if !loose && c.field != nil && s.stamp.hasNext() && (c.counter != clocked || s.stamp.version == 0 || s.stamp.version >= earliest) {
 		return nil
 	}
 	// The field, or the stamp, may not hold what the attribute does.

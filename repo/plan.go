@@ -185,6 +185,12 @@ func (p *planner) compare() (d diff, err error) {
 		fields := len(d.set)
 		d = p.withConstants(d)
 		p.differs = p.differs || p.exact && len(d.set) > fields
+		if p.typeAttribute == "" {
+			//mutants:guard a change leaves an item of its kind | TestKinds
+			if err := p.setType(d.apply(p.was.raw)); err != nil {
+				return d, err
+			}
+		}
 	}
 	return d, nil
 }
@@ -201,6 +207,9 @@ func (p *planner) saveMain(d diff) error {
 		return p.patch(0, main, p.withPartitions(d), &p.was.raw)
 	case len(p.entity.Counted) > 0:
 		return errCountedMoves
+	//mutants:guard a shared entity is not written as a whole | TestSharedMoves
+	case p.entity.shared.is:
+		return errSharedMoves
 	}
 	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.was.raw), p.becomes)
 	main.verb, main.name = remove, name+" (old key)"
@@ -230,6 +239,9 @@ func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 	}
 	//mutants:guard an update keeps what its type does not know | TestReleases ./suites/schedules | s.diff.tooLong() { => all, err := p.encode(p.v); err == nil { raw, s.diff = new(item.RawOf(all)), diff{}
 	//mutants:guard an update sends what has changed | TestRequests | s.diff.tooLong() => true
+	if s.diff.tooLong() && p.entity.shared.is {
+		return fmt.Errorf("%w: the change has too many attributes for an update, and a Shared entity is not replaced as a whole", table.ErrTooLarge)
+	}
 	if s.diff.tooLong() {
 		made := p.whole(i, s.key, p.v, s.diff.apply(*raw), p.becomes)
 		if made.Err != nil {

@@ -16,28 +16,30 @@ import (
 
 // Shared is for an entity whose items other programs write, too, by rules of their own, such as
 // a service in TypeScript on ElectroDB, DynamoDB-Toolbox or OneTable. docs/share-a-table.md says
-// what each of them keeps of what this program writes.
+// how to go about it, and docs/peers.md what each of them keeps of what this program writes.
 //
 // Nothing of theirs is lost: [Repo.Update], [Repo.Save] and [Repo.Delete] read the item and expect
 // that each attribute that T has is still as it was read, with the type, the expiry and the
 // Constants. Otherwise they start over, within the budget of [table.Table.Retry]. Attributes that
 // T does not have stay. What others write without a condition can overwrite what this program has
-// written.
+// written. An attribute whose name differs from T's in case only stays theirs: a change of what
+// T has read of it is [table.ErrInvalid].
 //
 // [Entity].Version names the attribute in which they all keep the time of the last write: the
 // updated of OneTable, the _md of Toolbox. An integer field is a time in milliseconds, a string
 // one as JavaScript writes it: 2026-01-02T03:04:05.000Z, UTC. A write sets the time, at least a
 // millisecond after the stored one, unless that is 24 hours ahead. Save of a value with another time than the stored one is [table.ErrStale]. It is
 // no ETag: two writers can give the same time. Without a Version, Save replaces what T has,
-// whatever was stored when the value was read.
+// whatever was stored when the value was read, also where a write comes in between.
 //
 // After a lost response, an Update, a Save of a stored entity and a Delete are
 // [table.ErrOutcomeUnknown]: no revision tells whose write is stored.
 //
-// T is a struct with at most 140 attributes, and a write of more is [table.ErrTooLarge]. There are
+// T is a struct with at most 140 attributes, Constants and the expiry included. What a condition
+// cannot compare, as with many attributes missing, is [table.ErrTooLarge]. There are
 // no Copies, Claims, Counters or Upgrades, and of the ops only [Repo.CreateOps]. All methods that
 // replace an item, or change it without a read, are [table.ErrInvalid]: PutOps, UpdateOps,
-// DeleteOps, Patch, PatchOps, Upsert.
+// DeleteOps, Patch, PatchOps, Upsert, and an Update that changes the main key.
 type Shared[T any] struct {
 	// Constants are text attributes that each item of the entity has, as the type: "1" in
 	// ElectroDB's __edb_v__. Writes store them. An item with another value is
@@ -48,7 +50,9 @@ type Shared[T any] struct {
 	// Unique returns the keys of the items by which the other programs keep values unique, such
 	// as _unique#User#email#ana@example.com of OneTable. They have no owner: an item is written
 	// with the entity, and deleted by the write that changes the value or deletes the entity. A
-	// value that is taken is [table.ErrExists].
+	// value that is taken is [table.ErrExists]. The zero key is none, as for an empty value. An
+	// entity without its item gets none until the value changes; one that expires leaves its item,
+	// and so does an item of the kinds of the schema under such a key.
 	Unique func(T) []keys.Key
 	// UniqueType is what these items have in the type attribute, as _Unique. Empty means that
 	// they have none.
@@ -89,11 +93,20 @@ func (e *description) sharedProblems(p *problems, spec schema.Table, names []str
 			p.add("%s: other programs do not keep them; a Shared entity has none", what)
 		}
 	}
+	if n := len(names) + len(e.shared.Constants) + len(spec.TTLAttribute[:min(1, len(spec.TTLAttribute))]); n > maxGuarded {
+		p.add("Shared: %d attributes, Constants and the expiry included, and a condition compares %d", n, maxGuarded)
+	}
 	if !known {
 		p.add("Shared: %v has no fields, or makes its attributes itself, so a write cannot expect that they are as they were read", e.typ)
 	}
 	used := append(attributesOf(spec), e.Version)
 	for _, name := range slices.Sorted(maps.Keys(e.shared.Constants)) {
+		if kind != nil && kind.Equal[name] != "" {
+			if kind.Equal[name] != e.shared.Constants[name] {
+				p.add("Shared: Constants: attribute %q has another value in the Kinds of the schema", name)
+			}
+			used = slices.DeleteFunc(used, func(other string) bool { return other == name && name == spec.TypeAttribute })
+		}
 		switch {
 		case name == "" || slices.Contains(used, name):
 			p.add("Shared: Constants: attribute %q has another use", name)
@@ -108,6 +121,9 @@ func (e *description) sharedProblems(p *problems, spec schema.Table, names []str
 	}
 }
 
+// errSharedMoves: a condition cannot expect that nobody adds attributes that T does not know.
+var errSharedMoves = fmt.Errorf("%w: it is Shared, and what other programs add meanwhile would be lost: its main key cannot change", errInvalidEntity)
+
 // errShared is the error of what a shared entity cannot do.
 func (c *core) errShared(what string) error {
 	return fmt.Errorf("%w: %q is Shared, and %s would lose what other programs have written; use Update", errInvalidEntity, c.entity.Type, what)
@@ -119,6 +135,8 @@ const (
 	// farAhead is how far a stored time can be ahead before a write goes back to its own: another
 	// program's clock was wrong.
 	farAhead = 24 * time.Hour
+	// earliest is a time of 1973 in milliseconds: what is less is a number that counts, or seconds.
+	earliest = 1e11
 )
 
 // nextTime returns the stamp of a write that comes after s, by the clock.
@@ -157,6 +175,16 @@ func (p *planner) withConstants(d diff) diff {
 		}
 	}
 	return d
+}
+
+// checkSpelling refuses a change of what T has read of an attribute whose name differs in case from its
+// own: it is the other program's, and stays under its name.
+func (c *core) checkSpelling(name string, raw item.Raw, d diff) error {
+	field, ok := c.respelled(name)
+	if !ok || !d.changes(field) || len(raw.Attributes(func(n []byte) bool { return string(n) == field })) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: attribute %q is stored as %q, by another program: give the field that name", table.ErrInvalid, field, name)
 }
 
 // expected returns the attributes of a shared entity that must be as they were read: those of
@@ -221,10 +249,10 @@ func (p *planner) saveUnique() {
 		}
 		is, read := p.old.seen[key]
 		switch {
-		case !read && p.old.doubts[key]:
+		case !read && (p.old.doubts[key] || p.entity.shared.UniqueType == "" && len(p.schema.Kinds) > 0): // no condition tells an item of a kind
 			p.need = append(p.need, key)
-		//mutants:guard an item of another form is no unique value | TestSharedUnique | item.Text(is[p.schema.TypeAttribute]) == p.entity.shared.UniqueType => true
-		case !read, is != nil && item.Text(is[p.schema.TypeAttribute]) == p.entity.shared.UniqueType:
+		//mutants:guard an item of another form is no unique value | TestSharedUnique | p.schema.TypeOf(is) == p.entity.shared.UniqueType => true
+		case !read, is != nil && p.schema.TypeOf(is) == p.entity.shared.UniqueType:
 			p.steps = append(p.steps, step{verb: remove, key: key, name: p.uniqueName(), unique: true})
 		}
 	}

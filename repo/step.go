@@ -61,12 +61,28 @@ type step struct {
 // operators at most. AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const maxGuarded = 140
 
+// What an attribute takes of a condition, in bytes.
+const (
+	equalPart   = len("(#100 = :100) AND ")
+	missingPart = len("(attribute_not_exists (#100)) AND ")
+)
+
 // ops returns the ops of steps, one each.
 func (c *core) ops(steps []step) ([]table.Op, error) {
 	ops := make([]table.Op, len(steps))
 	for i, s := range steps {
-		if n := len(c.guarding(s)); n > maxGuarded {
+		names := c.guarding(s)
+		if n := len(names); n > maxGuarded {
 			return nil, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, n, maxGuarded)
+		}
+		bytes := 0
+		for _, name := range names {
+			if bytes += equalPart; s.as[name] == nil {
+				bytes += missingPart - equalPart
+			}
+		}
+		if bytes > maxExpression {
+			return nil, fmt.Errorf("%w: %d attributes, most of them missing, and a condition has %d bytes", table.ErrTooLarge, len(names), maxExpression)
 		}
 		ops[i] = c.op(s)
 	}

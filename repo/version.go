@@ -128,7 +128,11 @@ func (c *core) checkStamp(attributes table.Item) error {
 	case !stored, p.Kind == item.NULL, p.Kind == item.S && c.counter.isText():
 		return nil
 	case p.Kind == item.N && !c.counter.isText():
-		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil && (stamp{version: n}).hasNext() {
+		n, err := strconv.ParseInt(p.Text, 10, 64)
+		if c.counter == clocked && err == nil && n != 0 && n < earliest {
+			return fmt.Errorf("%w: %q: attribute %q of the stored item is no time in milliseconds; a number that another program counts is no Version", errInvalidEntity, c.entity.Type, c.entity.Version)
+		}
+		if err == nil && (stamp{version: n}).hasNext() {
 			return nil
 		}
 		return c.errNoVersion("stored item")

@@ -43,7 +43,11 @@ func (t Table) TypeOf(item map[string]types.AttributeValue) string {
 	if name == "" {
 		name = defaultType
 	}
-	return text(item[name])
+	is := text(item[name])
+	if t.KindOf(is) != nil { // which it would have by its key
+		return ""
+	}
+	return is
 }
 
 // KindOf returns the kind of a type, nil if items of the type have a type attribute.
@@ -109,6 +113,9 @@ func (t Table) kindProblems(p problems) {
 	for i, k := range t.Kinds {
 		if k.Type == "" {
 			p.add("Kinds[%d]: Type: is empty", i)
+		}
+		if k.PK == "" && k.SK == "" && len(k.Equal)+len(k.Exists) == 0 {
+			p.add("Kinds: %q: each item is of it, also those of the library; say what its items have", k.Type)
 		}
 		if k.PK != "" && t.PKType != types.ScalarAttributeTypeS || k.SK != "" && (t.SK == "" || t.SKType != types.ScalarAttributeTypeS) {
 			p.add("Kinds: %q: only keys of type S begin with a text", k.Type)

@@ -95,9 +95,6 @@ func (s *items) of(t *Table) *items {
 			s.watch(v.At)
 			s.watch(v.Version)
 		}
-		for name := range v.Equal {
-			s.watch(name)
-		}
 		if v.Check != nil {
 			s.watch(t.schema.PK)
 			s.watch(t.schema.SK)
@@ -303,8 +300,15 @@ func (s *items) wrongType() error {
 
 // differs reports an item that has not what all items of the view have.
 func (s *items) differs(view *item.View) error {
+	if len(view.Equal) == 0 {
+		return nil
+	}
+	has := s.read
+	if has == nil { // which has types that are not watched
+		has = item.RawJSON(s.json).Attributes(func(name []byte) bool { return view.Equal[string(name)] != "" })
+	}
 	for name, want := range view.Equal {
-		if w := s.watchedAs(name); w.Kind != 0 && (w.Kind != item.S || string(w.Text) != want) {
+		if is := has[name]; is != nil && item.Text(is) != want {
 			return fmt.Errorf("%w: %q wants %q in attribute %q", ErrWrongType, view.Type, want, name)
 		}
 	}

@@ -72,10 +72,32 @@ func kindClauses(k *schema.Kind, b *bindings, s *schema.Table, isKey func(name s
 	return all
 }
 
+// equalClauses returns the conditions that counted items have no other values of the attributes
+// that all items of their views have. See [items.differs].
+func (r *reader) equalClauses() (all []string) {
+	for i, v := range r.t.views {
+		for j, name := range slices.Sorted(maps.Keys(v.Equal)) {
+			if !r.has(name) || r.isKey(name) {
+				continue
+			}
+			n := strconv.Itoa(i) + "x" + strconv.Itoa(j)
+			r.input.ExpressionAttributeNames["#v"+n] = name
+			r.input.ExpressionAttributeValues[":v"+n] = keyValue(types.ScalarAttributeTypeS, v.Equal[name])
+			all = append(all, "(attribute_not_exists(#v"+n+") OR #v"+n+" = :v"+n+")")
+		}
+	}
+	return all
+}
+
 // checkKindKeys refuses a query that would count items of other kinds: DynamoDB filters by no key of
 // the query. AWS: Query, Amazon DynamoDB API Reference.
 func (r *reader) checkKindKeys(k *schema.Kind) error {
 	s := &r.t.schema
+	for _, name := range r.t.typeAttributes() {
+		if !r.has(name) {
+			return invalid("Index", "%q does not hold the attribute %q, by which a count of %q tells the type of an item", r.Index, name, k.Type)
+		}
+	}
 	for name, pattern := range map[string]string{s.PK: k.PK, s.SK: k.SK} {
 		if pattern == "" || !r.isKey(name) {
 			continue

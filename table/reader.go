@@ -151,6 +151,9 @@ func (r *reader) own() []string {
 	if len(r.t.views) > 0 {
 		own = append(own, r.t.schema.Shape, r.t.schema.ShapeFrom())
 	}
+	for _, v := range r.t.views {
+		own = slices.AppendSeq(own, maps.Keys(v.Equal))
+	}
 	return own
 }
 
@@ -307,6 +310,13 @@ func (r *reader) setItems(items *items) error {
 		if r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
 			return invalid("Index", "%q does not hold the attribute %q, by which a read of %q tells the type of what it finds; include it in the index, or read by another one",
 				r.Index, t, r.t.ofType)
+		}
+	}
+	for _, v := range r.t.views {
+		for _, name := range slices.Sorted(maps.Keys(v.Equal)) {
+			if r.t.ofType != "" && !r.has(name) && (r.global() || len(r.Project) == 0) {
+				return invalid("Index", "%q does not hold the attribute %q, which all items of %q have; include it in the index, or read by another one", r.Index, name, v.Type)
+			}
 		}
 	}
 	items.of(r.t).in(r.Index)

@@ -162,6 +162,7 @@ func (r *reader) countOnly() error {
 		in.ExpressionAttributeValues[":one"] = keyValue(types.ScalarAttributeTypeN, "1")
 		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, now)
 	}
+	conditions = append(conditions, r.equalClauses()...)
 	if k := s.KindOf(r.t.ofType); k != nil {
 		if err := r.checkKindKeys(k); err != nil {
 			return err
