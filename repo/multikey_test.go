@@ -104,7 +104,7 @@ func TestMultiKeyEntity(t *testing.T) {
 		"Save":   func(v *ticket) error { return tickets.Save(t.Context(), v) },
 		"Create": func(v *ticket) error { return tickets.Create(t.Context(), v) },
 	} {
-		v := ticket{ID: what, Tenant: "acme", Status: &none, Digest: []byte{}}
+		v := ticket{ID: what, Tenant: "acme", Status: &none, Opened: at, Digest: []byte{}}
 		expect.OK(t, write(&v))
 		item := expect.Value(table.Get[table.Item](t.Context(), tbl, ticketKey(v)))(t)
 		if _, stored := item["status"]; stored || item["digest"] != nil {
@@ -114,6 +114,8 @@ func TestMultiKeyEntity(t *testing.T) {
 		expect.OK(t, tickets.Save(t.Context(), &v))
 	}
 	expect.Equal(t, "closed tickets", len(ids("closed")), 1+len("SaveCreate"))
+	expect.Value(tickets.Update(t.Context(), ticketKey(ticket{ID: "1"}), func(v *ticket) error { v.Opened = time.Time{}; return nil }))(t)
+	expect.Equal(t, "closed tickets with a time", len(ids("closed")), len("SaveCreate"))
 }
 
 // An item whose key attributes are all empty is stored without them.

@@ -138,7 +138,7 @@
 //
 // A file is about one noun. An order in which they can be read:
 //
-//	values      item.go errors.go event.go
+//	values      item.go time.go errors.go event.go
 //	the table   key.go table.go
 //	an op       op.go expression.go check.go vector.go guard.go prepare.go
 //	a request   request.go retry.go protocol.go response.go shape.go items.go middleware.go, then internal/replay

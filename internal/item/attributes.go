@@ -5,6 +5,18 @@ import (
 	"slices"
 )
 
+// UnixTimes returns the names of the attributes whose fields are times in seconds, and leave the
+// zero time out.
+func UnixTimes(t reflect.Type) (names []string) {
+	for _, f := range planOf(t).fields {
+		field, kind := FieldKind(t, f.name)
+		if kind == N && isTime(field) || field == unixTimeType || field == reflect.PointerTo(unixTimeType) {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 // Attributes returns the names of the attributes that values of a type have,
 // sorted. known is false for types that are not structs, and for those that make
 // their attributes themselves.
@@ -22,14 +34,17 @@ func Attributes(t reflect.Type) (names []string, known bool) {
 
 // Field returns the index of the struct field that an attribute belongs to, as
 // [reflect.Value.FieldByIndex] takes it. It knows fields that are strings or
-// integers, without options, and not behind a pointer.
-func Field(t reflect.Type, attribute string) (index []int, ok bool) {
+// integers, without options, and those of one of the other types, and none behind a pointer.
+func Field(t reflect.Type, attribute string, others ...reflect.Type) (index []int, ok bool) {
 	p := planOf(t)
 	i, ok := p.byName[attribute]
 	if !ok || p.marshaled {
 		return nil, false
 	}
 	f := p.fields[i]
+	if slices.Contains(others, f.plan.typ) && !f.pointed {
+		return f.index, true
+	}
 	plain := f.plan.form == text || f.plan.form == integer || f.plan.form == unsigned
 	if !plain || f.pointed || f.plan.marshaled || f.plan.numeric || f.asText {
 		return nil, false
@@ -86,9 +101,9 @@ func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind)
 func kindOfOthers(t reflect.Type, o options) Kind {
 	list := t.Kind() == reflect.Array || t.Kind() == reflect.Slice
 	switch {
-	case t.ConvertibleTo(timeType) && o.asUnixTime:
+	case isTime(t) && o.asUnixTime:
 		return N
-	case t.ConvertibleTo(timeType):
+	case isTime(t):
 		return S
 	case list && t.Elem().Kind() == reflect.Uint8:
 		return B

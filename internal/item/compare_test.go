@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +119,59 @@ func theirDecode(t reflect.Type, m attributes) (o outcome) {
 	return outcome{value: v.Elem().Interface(), err: err}
 }
 
+// ourDecode decodes an item that attributevalue would not read as we do: it has a number that may
+// be for a time, with a fraction or of a year after 9999. The attributes of a middleware are
+// decoded so.
+func ourDecode(t reflect.Type, m attributes) outcome {
+	v := reflect.New(t)
+	err := item.Decode(&types.AttributeValueMemberM{Value: m}, v.Interface())
+	if own, ok := err.(*item.Error); ok { //nolint:errorlint // it must be the outermost
+		err = own.Err
+	}
+	return outcome{value: v.Elem().Interface(), err: err, panicked: errors.Is(err, item.ErrPanic)}
+}
+
+// hasTimes reports whether values of a type can have times in them.
+func hasTimes(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return hasTimes(t.Elem(), seen)
+	case reflect.Struct:
+		if t.ConvertibleTo(reflect.TypeFor[time.Time]()) {
+			return true
+		}
+		for i := range t.NumField() {
+			if hasTimes(t.Field(i).Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOdd reports whether a value has a number that is no second of the years 0 to 9999.
+func isOdd(value types.AttributeValue) bool {
+	odd := func(n string) bool {
+		seconds, err := strconv.ParseInt(n, 10, 64)
+		return err != nil || seconds < -62167219200 || seconds > 253402300799
+	}
+	switch v := value.(type) {
+	case *types.AttributeValueMemberN:
+		return odd(v.Value)
+	case *types.AttributeValueMemberNS:
+		return slices.ContainsFunc(v.Value, odd)
+	case *types.AttributeValueMemberL:
+		return slices.ContainsFunc(v.Value, isOdd)
+	case *types.AttributeValueMemberM:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v.Value)), isOdd)
+	}
+	return false
+}
+
 // checkDecode decodes items, given as JSON, into values of a type by one decoder,
 // as those of a response are, and compares values, errors, and what is watched
 // with what the SDK and attributevalue make of them.
@@ -144,11 +200,15 @@ func checkDecode(tb testing.TB, t reflect.Type, watched []string, items ...strin
 			tb.Errorf("%v: size %d", t, d.Size())
 		}
 		ours := outcome{value: v.Elem().Interface(), err: refusal}
-		theirs := theirDecode(t, m)
+		oracle := theirDecode
+		if isOdd(&types.AttributeValueMemberM{Value: m}) && hasTimes(t, map[reflect.Type]bool{}) {
+			oracle = ourDecode
+		}
+		theirs := oracle(t, m)
 		// It is chance which of several errors attributevalue meets first, and
 		// which of two attributes that fold to one field it takes last.
 		for i := 0; i < 5000 && !sameOutcome(ours, theirs); i++ {
-			theirs = theirDecode(t, m)
+			theirs = oracle(t, m)
 		}
 		if !sameOutcome(ours, theirs) {
 			tb.Errorf("%v of %s\nours:   %v\ntheirs: %v", t, items[i], ours, theirs)
@@ -182,6 +242,34 @@ func watchedIn(m attributes, name string) item.Watched {
 	return w
 }
 
+// withoutZeroTimes returns a value without the members of maps that may be zero times: those of
+// fields with the option unixtime are left out, and TestZeroTimes says of which.
+func withoutZeroTimes(value types.AttributeValue) types.AttributeValue {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberL:
+		if len(v.Value) == 0 {
+			return v
+		}
+		list := make([]types.AttributeValue, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = withoutZeroTimes(e)
+		}
+		return &types.AttributeValueMemberL{Value: list}
+	case *types.AttributeValueMemberM:
+		if len(v.Value) == 0 {
+			return v
+		}
+		m := attributes{}
+		for name, e := range v.Value {
+			if n, ok := e.(*types.AttributeValueMemberN); !ok || n.Value != "-62135596800" {
+				m[name] = withoutZeroTimes(e)
+			}
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	}
+	return value
+}
+
 func theirEncode(v any) (o outcome) {
 	defer func() {
 		if recover() != nil {
@@ -189,7 +277,7 @@ func theirEncode(v any) (o outcome) {
 		}
 	}()
 	value, err := attributevalue.NewEncoder().Encode(v)
-	return outcome{value: value, err: err}
+	return outcome{value: withoutZeroTimes(value), err: err}
 }
 
 // checkEncode encodes a value, and a pointer to it, which is another thing, and
@@ -204,7 +292,7 @@ func checkEncode(tb testing.TB, v any) {
 	}
 	for _, v := range values {
 		value, err := item.Encode(v)
-		ours, theirs := outcome{value: value, err: err}, theirEncode(v)
+		ours, theirs := outcome{value: withoutZeroTimes(value), err: err}, theirEncode(v)
 		for i := 0; i < 5000 && !sameOutcome(ours, theirs); i++ {
 			theirs = theirEncode(v)
 		}

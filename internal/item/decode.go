@@ -134,16 +134,6 @@ func (p *plan) text(r *Parser, k Kind, b []byte, plain bool, v reflect.Value, o 
 	return p.number(b, v)
 }
 
-// parseTime parses the text of RFC 3339, or the number of seconds since 1970.
-func parseTime(k Kind, b []byte) (t time.Time, ok bool) {
-	if k == N {
-		seconds, err := strconv.ParseInt(string(b), 10, 64)
-		return time.Unix(seconds, 0), err == nil
-	}
-	t, err := time.Parse(time.RFC3339, string(b))
-	return t, err == nil
-}
-
 func (p *plan) number(b []byte, v reflect.Value) verdict {
 	switch p.form {
 	case integer:

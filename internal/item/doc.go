@@ -15,7 +15,7 @@
 //     whole.
 //
 // So no error comes from the fast way, and nothing is accepted that the SDK and
-// attributevalue would not accept. Of two attributes that are for one field,
+// attributevalue would not accept, except for times: see moment.go. Of two attributes that are for one field,
 // because their names differ in case only, the one with the field's own name counts, or
 // else the last one; which one does with attributevalue is chance.
 //

@@ -120,6 +120,9 @@ func (e *itemEncoder) field(f *field, v reflect.Value) (types.AttributeValue, er
 	if err != nil {
 		return nil, notEncoded("."+f.name, f.plan.typ, err)
 	}
+	if f.time && f.leavesOut(value, attribute) {
+		return nil, nil
+	}
 	return attribute, nil
 }
 
@@ -128,7 +131,10 @@ func (e *itemEncoder) field(f *field, v reflect.Value) (types.AttributeValue, er
 func (e *itemEncoder) value(p *plan, v reflect.Value, o options) (attribute types.AttributeValue, done bool, err error) {
 	switch p.form {
 	case foreign, item:
-		return nil, false, nil
+		if !p.time {
+			return nil, false, nil
+		}
+		return e.content(p, v, o)
 	case structure, moment:
 		return e.content(p, v, o)
 	}
@@ -157,6 +163,9 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 	if p.marshaled || p.numeric || o.asSet || o.omitEmptyElem || o.nullEmptyElem {
 		return nil, false, nil
 	}
+	if p.time {
+		return e.moment(v.Convert(timeType).Interface().(time.Time), o)
+	}
 	switch p.form {
 	case text:
 		return e.text(v.String()), true, nil
@@ -169,15 +178,6 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 	case float:
 		var room [32]byte
 		return e.number(string(appendFloat(room[:0], v.Float(), p.typ.Bits())), o), true, nil
-	case moment:
-		t := v.Interface().(time.Time)
-		if o.asUnixTime {
-			return e.number(strconv.FormatInt(t.Unix(), 10), options{}), true, nil
-		}
-		if !inText(t) {
-			return nil, false, errTime
-		}
-		return e.text(t.Format(time.RFC3339Nano)), true, nil
 	case blob:
 		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Bytes()...)}, true, nil
 	case pointer:
@@ -200,6 +200,19 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 		return m, true, err
 	}
 	return nil, false, nil
+}
+
+func (e *itemEncoder) moment(t time.Time, o options) (attribute types.AttributeValue, done bool, err error) {
+	switch s := t.Unix(); {
+	case !o.asUnixTime && !inText(t):
+		return nil, false, errTime
+	case !o.asUnixTime:
+		return e.text(t.Format(time.RFC3339Nano)), true, nil
+	case s < firstSecond || s > lastSecond:
+		return nil, false, farTime()
+	default:
+		return e.number(strconv.FormatInt(s, 10), options{}), true, nil
+	}
 }
 
 func (e *itemEncoder) list(p *plan, v reflect.Value) (attribute types.AttributeValue, done bool, err error) {
@@ -290,7 +303,8 @@ func (f *field) take(v reflect.Value) (types.AttributeValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return noNil(made.(*types.AttributeValueMemberM).Value[aloneName], nil)
+	made, err = f.withoutZeroTimes(made.(*types.AttributeValueMemberM).Value[aloneName])
+	return noNil(made, err)
 }
 
 // Made is an item that was made for one op. The op takes it as it is, and adds

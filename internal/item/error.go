@@ -152,7 +152,11 @@ func (p *plan) located(value types.AttributeValue, err error) *Error {
 			return inner.located(parts.List[i], err).in(at(i))
 		}
 	}
-	return &Error{Problem: fmt.Sprintf("%s does not decode into %v", parts.Kind.words(), p.typ), Err: err}
+	problem := fmt.Sprintf("%s does not decode into %v", parts.Kind.words(), p.typ)
+	if own, ok := errors.AsType[*Error](decodeForeign(value, reflect.New(p.typ).Interface())); ok {
+		problem = own.Problem
+	}
+	return &Error{Problem: problem, Err: err}
 }
 
 // names reports whether the type is a map, whose keys are the names in a value.

@@ -59,11 +59,16 @@ func (p *plan) ownOnly(attributes map[string]types.AttributeValue) map[string]ty
 	return own
 }
 
-// decodeForeign is attributevalue's Decode. Some types, such as one with an
-// embedded pointer to an unexported struct, make it panic when an item has the
-// attribute; this is an error here.
+// decodeForeign is attributevalue's Decode, with times as in [plan.wholeSeconds]. Some types,
+// such as one with an embedded pointer to an unexported struct, make it panic when an item has
+// the attribute; this is an error here.
 func decodeForeign(value types.AttributeValue, v any) (err error) {
 	defer recovered(v, &err)
+	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Pointer {
+		if value, err = planOf(t.Elem()).wholeSeconds(value); err != nil {
+			return err
+		}
+	}
 	return decoder.Decode(value, v)
 }
 

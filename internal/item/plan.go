@@ -28,6 +28,8 @@ type plan struct {
 	// marshaled means that values make their own attributes, and numeric that
 	// strings are numbers.
 	marshaled, numeric bool
+	// time means that attributevalue reads values as times.
+	time bool
 }
 
 // form is what a plan can do without attributevalue.
@@ -60,6 +62,8 @@ type field struct {
 	// pointed means that it is in an embedded struct behind a pointer.
 	pointed bool
 	plan    *plan
+	// time means that it is a time, or a pointer to one, also of a type with methods.
+	time bool
 	options
 	// alone is a struct type with this field and its tag only, through which
 	// attributevalue is given the field's value and options.
@@ -71,6 +75,7 @@ var (
 	marshalerType       = reflect.TypeFor[attributevalue.Marshaler]()
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	unixTimeType        = reflect.TypeFor[attributevalue.UnixTime]()
 	timeType            = reflect.TypeFor[time.Time]()
 	bytesType           = reflect.TypeFor[[]byte]()
 	textsType           = reflect.TypeFor[[]string]()
@@ -118,7 +123,7 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 	if implements(t, unmarshalerType) {
 		return p
 	}
-	p.form = formOf(t)
+	p.form, p.time = formOf(t), isTime(t)
 	switch p.form {
 	case pointer, slice, dictionary:
 		p.elem = makePlan(t.Elem(), made)
@@ -132,6 +137,7 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 		for i := range fields {
 			f := &fields[i]
 			f.plan = makePlan(f.alone.Field(0).Type, made)
+			f.time = holdsTime(deref(f.plan.typ))
 			p.byName[f.name] = i
 			switch f.plan.form {
 			case text, moment:

@@ -23,6 +23,9 @@ const (
 	Unknown
 )
 
+// IsSet reports whether it is a set.
+func (k Kind) IsSet() bool { return k == SS || k == NS || k == BS }
+
 // kind reads the beginning of an attribute value up to what it holds: {"S":
 func (r *Parser) kind() Kind {
 	// Without white space, as it is always sent, it can be told by where the
