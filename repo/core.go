@@ -35,6 +35,8 @@ type core struct {
 	// false if T makes its attributes itself.
 	attributes []string
 	known      bool
+	// unixTimes are those of times in seconds, of which the zero time is left out.
+	unixTimes []string
 	// keyed are those that key functions read, as far as samples show.
 	keyed []string
 	// indexAttributes are the key attributes of the indexes that the entity
@@ -66,6 +68,8 @@ type core struct {
 	// for it, if there is a plain one.
 	counter counter
 	field   []int
+	// isoTime means that the field is a [table.ISOTime].
+	isoTime bool
 	shapes  shapes
 }
 
@@ -88,12 +92,14 @@ func (c *core) init(t *table.Table, entity description) error {
 	c.setKind()
 	c.shapes = newShapes(spec, entity.Version, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
+	c.unixTimes = item.UnixTimes(entity.typ)
 	if c.known && c.isPlain() {
 		c.keyed = entity.keyed(c.attributes)
 	}
 	c.counter = entity.counterOf()
 	if entity.Version != "" {
-		c.field, _ = item.Field(entity.typ, entity.Version)
+		c.field, _ = item.Field(entity.typ, entity.Version, unixMilliType, isoTimeType)
+		c.isoTime = c.field != nil && entity.typ.FieldByIndex(c.field).Type == isoTimeType
 	}
 	c.setIndexes(spec)
 	c.textKeys = spec.SK != "" && spec.PKType == types.ScalarAttributeTypeS && spec.SKType == types.ScalarAttributeTypeS

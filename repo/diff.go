@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,12 +64,6 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (d diff
 		return diff{}, nil, err
 	}
 	d = diff{set: make(table.Item, len(changes)+1)}
-	set := func(name string, before, after types.AttributeValue) {
-		if _, ok := after.(*types.AttributeValueMemberM); ok {
-			after = merge(raw.Attributes(func(n []byte) bool { return string(n) == name })[name], before, after)
-		}
-		d.set[name] = after
-	}
 	for _, change := range changes {
 		switch name := change.Name; {
 		case c.reserved[name]:
@@ -78,13 +73,39 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (d diff
 			given[name] = change.After
 		case change.After == nil, c.isEmptyIndexField(name, change.After):
 			d.remove = append(d.remove, name)
+		case !isMerged(change.After):
+			d.set[name] = change.After
 		default:
-			set(name, change.Before, change.After)
+			if err := d.merge(name, c.storedFor(raw, extra, name), change.Before, change.After); err != nil {
+				return diff{}, nil, err
+			}
 		}
 	}
 	if err := c.checkExpiry(d.set); err != nil {
 		return diff{}, nil, err
 	}
+	if err := c.respell(&d, raw, extra, after); err != nil {
+		return diff{}, nil, err
+	}
+	return d, given, nil
+}
+
+// merge adds the change of an attribute that depends on what is stored.
+func (d *diff) merge(name string, stored, before, after types.AttributeValue) error {
+	value, err := merge(stored, before, after)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: attribute %q: %w", table.ErrInvalid, name, err)
+	case value == nil:
+		d.remove = append(d.remove, name)
+	default:
+		d.set[name] = value
+	}
+	return nil
+}
+
+// respell adds to the changes that attributes in another spelling get that of T.
+func (c *core) respell(d *diff, raw item.Raw, extra table.Item, after any) error {
 	for name := range extra {
 		if c.entity.shared.is {
 			if err := c.checkSpelling(name, raw, d); err != nil {
@@ -98,18 +119,37 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (d diff
 			continue // another program's, if the field has its own
 		}
 		d.remove = append(d.remove, name)
-		if _, changed := d.set[field]; changed || c.reserved[field] {
+		if d.changes(field) || c.reserved[field] {
 			continue
 		}
 		all, err := c.encode(after)
 		if err != nil {
-			return diff{}, nil, err
+			return err
 		}
 		if value := all[field]; value != nil {
-			set(field, value, value)
+			if err := d.merge(field, extra[name], value, value); err != nil {
+				return err
+			}
 		}
 	}
-	return d, given, nil
+	return nil
+}
+
+// zeroTimes returns the removal of stored times in the year 1, as which other programs and 0.1.0-rc.1
+// have stored the zero time: who compares them takes an entity for expired.
+func (c *core) zeroTimes(raw item.Raw) (d diff) {
+	if len(c.unixTimes) == 0 {
+		return d
+	}
+	d.set = table.Item{}
+	for name, value := range raw.Attributes(func(n []byte) bool { return slices.Contains(c.unixTimes, string(n)) }) {
+		//mutants:guard a time in the year 1 goes with the next change | TestZeroTimesAreRemoved
+		if is := item.ValueOf(value); is.Kind == item.N && is.Text == item.ZeroSecond && !c.reserved[name] {
+			d.remove = append(d.remove, name)
+		}
+	}
+	slices.Sort(d.remove)
+	return d
 }
 
 // compare is [item.Compare]. A value that does not encode is invalid.
@@ -146,12 +186,41 @@ func (c *core) respelled(name string) (field string, ok bool) {
 	return "", false
 }
 
+// storedFor returns what is stored for an attribute of T, also in another spelling.
+func (c *core) storedFor(raw item.Raw, extra table.Item, name string) types.AttributeValue {
+	if value := raw.Attributes(func(n []byte) bool { return string(n) == name })[name]; value != nil {
+		return value
+	}
+	for other, value := range extra {
+		if field, _ := c.respelled(other); field == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// isMerged reports whether what is stored decides how a value is written.
+func isMerged(value types.AttributeValue) bool {
+	kind := item.ValueOf(value).Kind
+	return kind == item.M || kind == item.L || kind == item.NULL
+}
+
+var errSetsInList = errors.New("the list has sets in it, which would become lists: give their fields the tag option stringset, numberset or binaryset")
+
 // merge returns the value after a change from before to after was made to the
-// stored one. Members of maps that were not changed stay as they are stored.
-func merge(stored, before, after types.AttributeValue) types.AttributeValue {
+// stored one; nil if it is removed. Members of maps that were not changed stay as they are stored,
+// and a set stays one.
+func merge(stored, before, after types.AttributeValue) (types.AttributeValue, error) {
 	was, from, to := item.ValueOf(stored), item.ValueOf(before), item.ValueOf(after)
-	if was.Kind != item.M || from.Kind != item.M || to.Kind != item.M {
-		return after
+	switch {
+	//mutants:guard a set that was read stays one | TestSetsStaySets | was.Kind.IsSet() => false
+	case was.Kind.IsSet() && (to.Kind == item.L || to.Kind == item.NULL):
+		return setOf(was.Kind, to.List)
+	//mutants:guard sets in a list do not become lists | TestSetsStaySets | hidesSet(stored, before) => false
+	case was.Kind == item.L && to.Kind == item.L && hidesSet(stored, before):
+		return nil, errSetsInList
+	case was.Kind != item.M || from.Kind != item.M || to.Kind != item.M:
+		return after, nil
 	}
 	merged := maps.Clone(was.Map)
 	if merged == nil {
@@ -166,7 +235,51 @@ func merge(stored, before, after types.AttributeValue) types.AttributeValue {
 		if _, is := merged[name]; is && item.Equal(from.Map[name], value) {
 			continue
 		}
-		merged[name] = merge(merged[name], from.Map[name], value)
+		now, err := merge(merged[name], from.Map[name], value)
+		if err != nil {
+			return nil, err
+		}
+		if merged[name] = now; now == nil {
+			delete(merged, name)
+		}
 	}
-	return &types.AttributeValueMemberM{Value: merged}
+	return &types.AttributeValueMemberM{Value: merged}, nil
+}
+
+// setOf returns the set of a kind that has the elements of a list; nil if it has none, since no
+// set is empty. One with duplicates is refused when it is written.
+func setOf(kind item.Kind, list []types.AttributeValue) (types.AttributeValue, error) {
+	set := item.Value{Kind: kind}
+	for _, element := range list {
+		e := item.ValueOf(element)
+		switch {
+		case e.Kind == item.S && kind == item.SS, e.Kind == item.N && kind == item.NS:
+			set.Texts = append(set.Texts, e.Text)
+		case e.Kind == item.B && kind == item.BS:
+			set.Blobs = append(set.Blobs, e.Bytes)
+		default:
+			return nil, errors.New("a set is stored, and the value has an element of another type than that has")
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return set.Value(), nil
+}
+
+// hidesSet reports whether a value was read of a stored one that has a set where the value has a
+// list.
+func hidesSet(stored, value types.AttributeValue) bool {
+	was, is := item.ValueOf(stored), item.ValueOf(value)
+	for i, element := range was.List {
+		if i < len(is.List) && hidesSet(element, is.List[i]) {
+			return true
+		}
+	}
+	for name, member := range was.Map {
+		if hidesSet(member, is.Map[name]) {
+			return true
+		}
+	}
+	return was.Kind.IsSet() && is.Kind == item.L
 }

@@ -25,6 +25,10 @@ import (
 // T may have fields for the key attributes of an index ([schema.Index].PKs), for the vector of
 // one ([schema.VectorIndex]), and for the expiry: an integer, or a time.Time with the tag option
 // unixtime. The entity is in such an index while none of the fields is empty, and has no Copies.
+//
+// Times: a time.Time with unixtime reads a fraction as whole seconds. A zero one is left out of the
+// item, and a number of another year than 0 to 9999 is neither read nor written. Milliseconds are a
+// [table.UnixMilli], and texts as of JavaScript a [table.ISOTime].
 type Entity[T any] struct {
 	// Type is stored in the type attribute of each item. Reads refuse items of another type.
 	Type string
@@ -222,6 +226,8 @@ func (e *description) validate(spec schema.Table) error {
 // DynamoDB Developer Guide.
 func (e *description) ttlProblems(p *problems, spec schema.Table) {
 	switch f, kind := item.FieldKind(e.typ, spec.TTLAttribute); {
+	case isTableTime(f):
+		p.add("TTL: attribute %q: a %v is no number of seconds, by which DynamoDB expires; use a time.Time with the tag option unixtime", spec.TTLAttribute, f)
 	case kind == 0 || kind == item.N:
 	case kind == item.S && isTime(f):
 		p.add("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTLAttribute, f)
@@ -246,7 +252,7 @@ func (e *description) versionProblems(p *problems, spec schema.Table) {
 		if slices.Contains(e.indexAttributes(spec), e.Version) {
 			p.add("Version: attribute %q is a key of an index that the entity declares", e.Version)
 		}
-		if _, problem := probeVersion(e.typ, e.Version); problem != "" {
+		if _, problem := e.probeVersion(); problem != "" {
 			p.add("%s", problem)
 		}
 	}

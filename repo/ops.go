@@ -73,7 +73,8 @@ func (c *core) tallies(made any, fields table.Item, former map[keys.Key]over, er
 }
 
 // PutOps returns the op that stores v, for an entity without a Version. It has no condition, so
-// [table.Table.BatchWrite] takes it. With a Version, running it is [table.ErrInvalid]: use
+// [table.Table.BatchWrite] takes it. A slice is stored as a set only if its field has the tag option
+// stringset, numberset or binaryset, whatever was stored. With a Version, running it is [table.ErrInvalid]: use
 // CreateOps for a new entity, and UpdateOps for a stored one.
 func (r *Repo[T]) PutOps(v *T) []table.Op { return r.core.putOps(v) }
 
@@ -97,7 +98,8 @@ func (c *core) putOps(v any) []table.Op {
 // [table.ErrNewerShape]. To change the key of the entity or of a copy is [table.ErrInvalid] when
 // they are run: use [Repo.Update].
 //
-// They write all that v has, and maps as a whole; what T does not know stays. An attribute with
+// They write all that v has, and maps as a whole; what T does not know stays. A slice is stored as
+// a set only if its field has the tag option for it, as in PutOps. An attribute with
 // interfaces in it stays as it is stored if it did not change. That can be seen only if old and
 // v share no map, slice or pointer of it: clone it, or read twice. What both share in an interface
 // and in claims must not be changed in place. If old has no version, the ops are those of CreateOps; if the entity has none, of

@@ -30,8 +30,9 @@ import (
 // "N" for "n", is not seen. [Repo.Update] sees it.
 type Patch struct {
 	// Set gives attributes other values. They are stored as T's fields are, by type and tag: a
-	// value that the field leaves out, such as an empty text with omitempty, is removed. Nil is
-	// the zero value of the field. A map or struct is replaced as a whole, also the members
+	// value that the field leaves out, such as an empty text with omitempty, is removed, and so is an
+	// empty set. A slice is stored as a set only if its field has the tag option stringset, numberset
+	// or binaryset. Nil is the zero value of the field. A map or struct is replaced as a whole, also the members
 	// that T does not have; [Repo.Update] keeps these.
 	Set map[string]any
 	// Add adds to numbers, of which a missing one is 0, and adds members to sets. A sum that
@@ -268,7 +269,8 @@ func (c *core) changesOf(p Patch) (patched, error) {
 		if err != nil {
 			return changes, fmt.Errorf("%w: Set: %w", table.ErrInvalid, err)
 		}
-		if value == nil {
+		_, kind := item.FieldKind(c.entity.typ, name)
+		if value == nil || kind == item.SS && item.ValueOf(value).Kind == item.NULL { // an empty set
 			changes.remove = append(changes.remove, name)
 		} else {
 			changes.set[name] = value

@@ -154,7 +154,8 @@ func (p *planner) save() error {
 }
 
 // compare finds out what changes of the main item, and returns that with its index keys.
-// What upgrades have changed is written with the first other change, or by a refresh.
+// What upgrades have changed is written with the first other change, or by a refresh, and so are
+// zero times removed.
 func (p *planner) compare() (d diff, err error) {
 	p.keys = p.keysOf(p.v)
 	var given table.Item
@@ -177,7 +178,7 @@ func (p *planner) compare() (d diff, err error) {
 	if p.was.shape < p.shapes.current {
 		stored = p.was.raw.Attributes(nil)
 	}
-	upgrades := p.withoutEmptyIndexFields(p.shapes.pending(stored, p.was.shape))
+	upgrades := p.withoutEmptyIndexFields(p.shapes.pending(stored, p.was.shape)).over(p.zeroTimes(p.was.raw))
 	p.differs = p.unread != nil || !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
 		p.exact && (!upgrades.empty() || p.counter.stamped() && p.was.stamp == stamp{})
 	p.fields = p.fields.over(upgrades)

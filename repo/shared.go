@@ -26,11 +26,13 @@ import (
 // T has read of it is [table.ErrInvalid].
 //
 // [Entity].Version names the attribute in which they all keep the time of the last write: the
-// updated of OneTable, the _md of Toolbox. An integer field is a time in milliseconds, a string
-// one as JavaScript writes it: 2026-01-02T03:04:05.000Z, UTC. A write sets the time, at least a
-// millisecond after the stored one, unless that is 24 hours ahead. Save of a value with another time than the stored one is [table.ErrStale]. It is
-// no ETag: two writers can give the same time. Without a Version, Save replaces what T has,
-// whatever was stored when the value was read, also where a write comes in between.
+// updated of OneTable, the _md of Toolbox. An int64 or a [table.UnixMilli] is a time in
+// milliseconds, a string or a [table.ISOTime] one as JavaScript writes it:
+// 2026-01-02T03:04:05.000Z, UTC. A write sets the time, at least a millisecond after the stored
+// one, unless that is 24 hours ahead. Save of a value with another time than the stored one is
+// [table.ErrStale]. It is no ETag: two writers can give the same time. Without a Version, Save
+// replaces what T has, whatever was stored when the value was read, also where a write comes in
+// between.
 //
 // After a lost response, an Update, a Save of a stored entity and a Delete are
 // [table.ErrOutcomeUnknown]: no revision tells whose write is stored.
@@ -131,7 +133,6 @@ func (c *core) errShared(what string) error {
 
 // Times of a Version.
 const (
-	isoMillis = "2006-01-02T15:04:05.000Z"
 	// farAhead is how far a stored time can be ahead before a write goes back to its own: another
 	// program's clock was wrong.
 	farAhead = 24 * time.Hour
@@ -151,7 +152,7 @@ func (c *core) nextTime(s stamp) stamp {
 		now = was + 1
 	}
 	if c.counter == clockedText {
-		return stamp{revision: time.UnixMilli(now).UTC().Format(isoMillis)}
+		return stamp{revision: table.ISOTime{Time: time.UnixMilli(now)}.String()}
 	}
 	return stamp{version: now}
 }

@@ -58,6 +58,7 @@ func TestTypesOfTheTTLAttribute(t *testing.T) {
 	t.Parallel()
 	tbl := expect.Value(table.New(tabletest.Client(t), spec, nil))(t)
 	const unixtime = "is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime"
+	const notSeconds = "is no number of seconds, by which DynamoDB expires; use a time.Time with the tag option unixtime"
 	never := func(typ string) string { return typ + " is not of type N, and DynamoDB expires by a number of seconds" }
 	for name, tt := range map[string]struct{ got, want string }{
 		"time":                   {ttlProblem[lasting[time.Time]](t, tbl), "a time.Time " + unixtime},
@@ -78,6 +79,10 @@ func TestTypesOfTheTTLAttribute(t *testing.T) {
 		"integer as text":        {ttlProblem[lastingText[int64]](t, tbl), never("a int64")},
 		"number as text":         {ttlProblem[lastingText[attributevalue.Number]](t, tbl), never("a attributevalue.Number")},
 		"unixtime of an integer": {ttlProblem[lastingUnix[int64]](t, tbl), ""},
+
+		"milliseconds":       {ttlProblem[lasting[table.UnixMilli]](t, tbl), "a table.UnixMilli " + notSeconds},
+		"pointer to them":    {ttlProblem[lasting[*table.UnixMilli]](t, tbl), "a *table.UnixMilli " + notSeconds},
+		"text of JavaScript": {ttlProblem[lasting[table.ISOTime]](t, tbl), "a table.ISOTime " + notSeconds},
 
 		"unixtime":              {ttlProblem[lastingUnix[time.Time]](t, tbl), ""},
 		"unixtime of a pointer": {ttlProblem[lastingUnix[*time.Time]](t, tbl), ""},
@@ -135,6 +140,7 @@ func TestExpiriesInMilliseconds(t *testing.T) {
 	key := func(s session) keys.Key { return keys.Key{PK: "SESSION", SK: keys.SK(s.ID + s.At)} }
 	r := newRepo(t, tbl, repo.Entity[session]{Type: "SESSION", Version: "revision", Key: key})
 	plain := newRepo(t, tbl, repo.Entity[session]{Type: "SESSION", Key: key})
+	shared := newRepo(t, tbl, repo.Entity[session]{Type: "SESSION", Key: key, Shared: &repo.Shared[session]{}})
 	s := session{ID: "a", Until: last}
 	expect.OK(t, r.Create(t.Context(), &s))
 	ms := s
@@ -147,6 +153,12 @@ func TestExpiriesInMilliseconds(t *testing.T) {
 		"UpdateOps":            tbl.Transact(t.Context(), r.UpdateOps(s, new(ms))...),
 		"Update":               expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until = late; return nil })),
 		"Update that moves":    expect.ErrOf(r.Update(t.Context(), key(s), func(s *session) error { s.Until, s.At = late, "x"; return nil })),
+		"Patch":                expect.ErrOf(r.Patch(t.Context(), key(s), set("expiresAt", late))),
+		"PatchOps":             tbl.Transact(t.Context(), r.PatchOps(key(s), set("expiresAt", late))...),
+		"Upsert":               expect.ErrOf(r.Upsert(t.Context(), s, set("expiresAt", late))),
+		"Upsert that creates":  expect.ErrOf(r.Upsert(t.Context(), session{ID: "c", Until: late}, set("at", ""))),
+		"CreateOps":            tbl.Transact(t.Context(), r.CreateOps(&session{ID: "d", Until: late})...),
+		"Shared":               expect.ErrOf(shared.Update(t.Context(), key(s), func(s *session) error { s.Until = late; return nil })),
 	} {
 		if !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

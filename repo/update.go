@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,10 @@ import (
 // all items, on condition that the version or revision is still the same. Otherwise it
 // starts over, within the budget of [table.Table.Retry]. It returns the stored
 // entity. Attributes that T does not have, such as those of a newer release, stay
-// as they are; only a list is written as a whole. Without a difference, nothing
-// is written.
+// as they are; only a list is written as a whole. A slice whose attribute is stored as a set is
+// written as one, whatever the tag of its field, and removed if it is empty; one with duplicates,
+// and a list with sets in it that would become lists, are [table.ErrInvalid]. Without a
+// difference, nothing is written.
 //
 // A program that changes the entity without its version, as [table.Update] does, is not
 // noticed: its change is lost if it is of an attribute that this Update writes.
@@ -111,6 +114,10 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 // An entity with a version is read first, and what is under the keys of its former copies
 // ([Entity].FormerCopies), which is deleted with it. If another writer changes the entity in
 // the meantime, Delete starts over, within the budget of [table.Table.Retry].
+//
+// An item of the type under the key that does not decode into T is deleted alone, on the condition
+// that its version is as it was read; but not by an entity with Copies, Claims, Counters or
+// Shared.Unique, since the item does not say which of these are its own.
 func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 	return r.core.delete(ctx, key, false)
 }
@@ -121,10 +128,45 @@ func (c *core) delete(ctx context.Context, key keys.Key, orphans bool) error {
 		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).Guarded(item.Guard{ByShape: true, Shape: item.Shape{Admits: true}}).WithName(c.entity.Type))
 	}
 	err := c.deleteLoaded(ctx, key)
-	if orphans && errors.Is(err, ErrOrphan) {
+	switch {
+	case orphans && errors.Is(err, ErrOrphan):
 		return c.deleteFound(ctx, key)
+	case isUndecoded(err):
+		return c.deleteUndecoded(ctx, key, err)
 	}
 	return err
+}
+
+// isUndecoded reports whether an error of reading an item is that it does not decode into T. One
+// whose version does not is for no write: see [core.misfit].
+func isUndecoded(err error) bool {
+	_, is := errors.AsType[*item.Error](err)
+	return is && !errors.Is(err, table.ErrInvalid)
+}
+
+// deleteUndecoded deletes an item of the entity's type that does not decode into T, if it is the
+// only item of its entity. misfit is the error of reading it.
+func (c *core) deleteUndecoded(ctx context.Context, key keys.Key, misfit error) error {
+	//mutants:guard an item that does not decode is not deleted without its copies | TestDeleteOfWhatDoesNotDecode
+	if len(c.items) > 1 || len(c.entity.FormerCopies) > 0 || c.entity.Claims != nil || len(c.entity.Counters) > 0 || c.entity.shared.Unique != nil {
+		if e, ok := misfit.(*table.Error); ok { //nolint:errorlint // that of the operation
+			e.Err = fmt.Errorf("an entity with Copies, Claims, Counters or Unique is deleted only if its items decode; "+
+				"repair this one by package table, or delete it and the others by their keys: %w", e.Err)
+		}
+		return misfit
+	}
+	return c.carryOut(ctx, "Delete", key, func(ctx context.Context, _ doubts) (*snapshot, *plan, error) {
+		is, err := c.peek(ctx, key)
+		if err != nil || is == nil {
+			return nil, nil, err
+		}
+		if err := cmp.Or(c.checkType(is), c.checkStamp(is)); err != nil {
+			return nil, nil, err
+		}
+		s := &stored{item: is, stamp: c.stampOf(is)}
+		remove := step{verb: remove, key: key, name: c.entity.Type, held: s.stamp, as: is, gone: true, main: true}
+		return &snapshot{main: s, at: key}, &plan{steps: []step{remove}}, nil
+	})
 }
 
 // deleteLoaded deletes the entity that a key leads to.

@@ -43,7 +43,7 @@ const (
 func (e *description) counterOf() counter {
 	kind := unversioned
 	if e.Version != "" {
-		kind, _ = probeVersion(e.typ, e.Version)
+		kind, _ = e.probeVersion()
 	}
 	if !e.shared.is {
 		return kind
@@ -102,6 +102,9 @@ func (c *core) stampOf(attributes table.Item) (s stamp) {
 	switch p := item.ValueOf(attributes[c.entity.Version]); {
 	case p.Kind == item.S && c.counter.isText():
 		s.revision = p.Text
+		if t := new(table.ISOTime); c.isoTime && t.UnmarshalDynamoDBAttributeValue(attributes[c.entity.Version]) == nil {
+			s.revision = t.String() // as the field holds it, whatever its text is
+		}
 	case p.Kind == item.N && !c.counter.isText():
 		if n, err := strconv.ParseInt(p.Text, 10, 64); err == nil {
 			s.version = n
@@ -165,6 +168,8 @@ func (c *core) stampIn(v any) stamp {
 		return c.stampOf(item)
 	}
 	switch f := reflect.ValueOf(v).Elem().FieldByIndex(c.field); {
+	case f.Kind() == reflect.Struct:
+		return stampOfTime(f.Interface())
 	case f.Kind() == reflect.String:
 		return stamp{revision: f.String()}
 	case f.CanInt():
@@ -185,6 +190,8 @@ func (c *core) withStamp(to, v any, s stamp) error {
 		return nil
 	}
 	switch f := reflect.ValueOf(to).Elem().FieldByIndex(c.field); {
+	case f.Kind() == reflect.Struct:
+		return table.Item{c.entity.Version: s.value()}.Decode(to)
 	case f.Kind() == reflect.String:
 		f.SetString(s.revision)
 	case f.CanInt():
@@ -240,10 +247,49 @@ var (
 	marshaler   = reflect.TypeFor[attributevalue.Marshaler]()
 )
 
+// Types of fields for a time, as the version of a shared entity can be one.
+var (
+	unixMilliType = reflect.TypeFor[table.UnixMilli]()
+	isoTimeType   = reflect.TypeFor[table.ISOTime]()
+)
+
+// isTableTime reports whether a type is one of them, or a pointer to one.
+func isTableTime(t reflect.Type) bool {
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t == unixMilliType || t == isoTimeType
+}
+
+// stampOfTime returns the stamp that is a time; none for the zero time.
+func stampOfTime(v any) stamp {
+	switch t := v.(type) {
+	case table.UnixMilli:
+		if !t.IsZero() {
+			return stamp{version: t.UnixMilli()}
+		}
+	case table.ISOTime:
+		if !t.IsZero() {
+			return stamp{revision: t.String()}
+		}
+	}
+	return stamp{}
+}
+
 // probeVersion tries whether a version attribute finds its way into T and back.
 // It returns what T has for it, or why it does not do.
-func probeVersion(t reflect.Type, attribute string) (counter, string) {
+func (e *description) probeVersion() (counter, string) {
 	const widest = 1<<53 - 1
+	t, attribute := e.typ, e.Version
+	if index, is := item.Field(t, attribute, unixMilliType, isoTimeType); is && t.FieldByIndex(index).Type.Kind() == reflect.Struct {
+		switch {
+		case !e.shared.is:
+			return unversioned, fmt.Sprintf("Version: attribute %q of %v is a time, which guards Shared entities only; use a string", attribute, t)
+		case t.FieldByIndex(index).Type == isoTimeType:
+			return revised, ""
+		}
+		return versioned, ""
+	}
 	_, known := item.Attributes(t)
 	_, plain := item.Field(t, attribute)
 	holds := func(s stamp) bool { return (plain || !known) && keeps(t, attribute, s.value()) }

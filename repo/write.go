@@ -53,8 +53,8 @@ func (c *core) create(ctx context.Context, v any) error {
 // does not have stay, and copies move. The stored version must be the one that v was read with,
 // and a new entity has none. The key of the entity itself cannot change: [Repo.Update] can.
 //
-// Without a Version, Save reads nothing: it sets what T has, maps as a whole, and keeps the other
-// attributes of a stored item. The last write wins. A value of more than some 270 attributes is
+// Without a Version, Save reads nothing: it sets what T has, maps as a whole, sets as in
+// [Repo.PutOps], and keeps the other attributes of a stored item. The last write wins. A value of more than some 270 attributes is
 // [table.ErrInvalid], and an item of a newer shape [table.ErrNewerShape]. [Repo.PutOps] replaces
 // an item as a whole.
 //
