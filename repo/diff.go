@@ -108,8 +108,8 @@ func (d *diff) merge(name string, stored, before, after types.AttributeValue) er
 func (c *core) respell(d *diff, raw item.Raw, extra table.Item, after any) error {
 	for name := range extra {
 		if c.entity.shared.is {
-			if err := c.checkSpelling(name, raw, d); err != nil {
-				return diff{}, nil, err
+			if err := c.checkSpelling(name, raw, *d); err != nil {
+				return err
 			}
 			continue
 		}
