@@ -238,11 +238,11 @@ func (p *planner) patch(i int, s step, d diff, raw *item.Raw) error {
 		p.need = append(p.need, s.key)
 		return nil
 	}
-	//mutants:guard an update keeps what its type does not know | TestReleases ./suites/schedules | s.diff.tooLong() { => all, err := p.encode(p.v); err == nil { raw, s.diff = new(item.RawOf(all)), diff{}
-	//mutants:guard an update sends what has changed | TestRequests | s.diff.tooLong() => true
 	if s.diff.tooLong() && p.entity.shared.is {
 		return fmt.Errorf("%w: the change has too many attributes for an update, and a Shared entity is not replaced as a whole", table.ErrTooLarge)
 	}
+	//mutants:guard an update keeps what its type does not know | TestReleases ./suites/schedules | s.diff.tooLong() { => all, err := p.encode(p.v); err == nil { raw, s.diff = new(item.RawOf(all)), diff{}
+	//mutants:guard an update sends what has changed | TestRequests | s.diff.tooLong() => true
 	if s.diff.tooLong() {
 		made := p.whole(i, s.key, p.v, s.diff.apply(*raw), p.becomes)
 		if made.Err != nil {

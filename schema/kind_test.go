@@ -42,7 +42,8 @@ func TestKindsExcludeEachOther(t *testing.T) {
 func TestTypeOf(t *testing.T) {
 	t.Parallel()
 	spec := schema.Table{Kinds: []schema.Kind{
-		{Type: "USER", PK: "USER#", SK: "META"}, {Type: "ACCOUNT", PK: "USER#", SK: "ACCOUNT#", Exists: []string{"scope"}},
+		{Type: "USER", PK: "USER#", SK: "META"},
+		{Type: "ACCOUNT", PK: "USER#", SK: "ACCOUNT#", Exists: []string{"scope"}},
 		{Type: "TOKEN", PK: "TOKEN#", Equal: map[string]string{"use": "once"}},
 	}}.WithDefaults()
 	item := func(pk, sk string, more ...string) map[string]types.AttributeValue {
