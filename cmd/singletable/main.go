@@ -23,6 +23,7 @@
 //	load        write the items of a file into a table
 //	engine      run a local DynamoDB engine until Ctrl-C
 //	simulate    say which key of a design is refused first at a load, and what it costs
+//	check       find faults in the design of a schema file
 //	new         copy an example system, as a service of your own
 //	mcp         let an agent read a table, within a scope and a budget
 //	version     print the version of the program and of the library in it

@@ -84,6 +84,7 @@ func commands() []command {
 		{"load", "write the items of a file into a table", (*program).load},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
 		{"simulate", "say what a design does at a load: which key is refused first, and what it costs", (*program).simulate},
+		{"check", "find faults in the design of a schema file, and say what a change of it means", (*program).check},
 		{"new", "copy an example system, as a service of your own", (*program).new},
 		{"mcp", "let an agent read a table, within a scope and a budget", (*program).mcp},
 		{"version", "print the version of the program and of the library in it", (*program).version},

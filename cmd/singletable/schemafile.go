@@ -7,36 +7,50 @@ import (
 	"io"
 	"strings"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // schemaFile is a model in a file.
 type schemaFile struct {
 	tablemodel.Model
+	// Accepted are findings of check that stay.
+	Accepted []check.Accepted `json:"accepted,omitempty"`
 	// JSONSchema is for editors, which find there what the file may hold.
 	JSONSchema string `json:"$schema,omitempty"`
 }
 
-// decodeModel reads a schema file. It refuses members that a schema file does not
+// decodeModel reads the model of a schema file, as decodeFile does.
+func decodeModel(text string) (tablemodel.Model, error) {
+	file, err := decodeFile(text)
+	return file.Model, err
+}
+
+// decodeFile reads a schema file. It refuses members that a schema file does not
 // have or that are there twice, deep nesting, and anything behind the schema. It
 // does not validate the model.
-func decodeModel(text string) (tablemodel.Model, error) {
+func decodeFile(text string) (schemaFile, error) {
 	if err := checkMembers(json.NewDecoder(strings.NewReader(text)), nil); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return tablemodel.Model{}, err
+		return schemaFile{}, err
 	}
 	var file schemaFile
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
-		return tablemodel.Model{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return schemaFile{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return tablemodel.Model{}, errors.New("there is more after the schema")
+		return schemaFile{}, errors.New("there is more after the schema")
 	}
-	return file.Model, nil
+	for i, a := range file.Accepted {
+		if strings.TrimSpace(a.Reason) == "" {
+			return schemaFile{}, fmt.Errorf("accepted[%d].reason: is empty, and an accepted finding needs one", i)
+		}
+	}
+	return file, nil
 }
 
 // maxDepth is how deep objects and arrays of a schema file may be nested. One with

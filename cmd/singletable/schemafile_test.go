@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -22,8 +23,8 @@ import (
 // published is the JSON Schema of schema files.
 const published = "schema-file.schema.json"
 
-// check returns what the published JSON Schema says of a text.
-func check(t *testing.T, text string) error {
+// conforms returns what the published JSON Schema says of a text.
+func conforms(t *testing.T, text string) error {
 	t.Helper()
 	spec, err := jsonschema.NewCompiler().Compile(published)
 	if err != nil {
@@ -65,6 +66,7 @@ func TestTheJSONSchemaAndTheCommandAgree(t *testing.T) {
 		"everything": encode(t, everything()),
 		"simple":     encode(t, schema.Table{Name: "Simple", SimpleKey: true}),
 		"labels":     `{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "$shop#customerid_{customerId:lower}", "sk": "{{{a:raw}}}#x{n:4}#{1}y"}]}]}`,
+		"accepted":   `{"name": "AppCore", "accepted": [{"id": "unused-index", "place": "index GSI1", "reason": "the next release fills it"}]}`,
 		"editor":     `{"$schema": "https://example.com", "name": "AppCore"}`,
 	}
 	infer(t, files)
@@ -87,7 +89,7 @@ func TestTheJSONSchemaAndTheCommandAgree(t *testing.T) {
 		t.Errorf("%d files", len(files))
 	}
 	for name, text := range files {
-		if err := check(t, text); err != nil {
+		if err := conforms(t, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		model, err := decodeModel(text)
@@ -101,6 +103,8 @@ func TestTheJSONSchemaAndTheCommandAgree(t *testing.T) {
 	for _, text := range []string{
 		`[]`, `{}`, `{"name": 5}`, `{"name": "no spaces"}`, `{"name": "ab"}`, `{"nane": "AppCore"}`,
 		`{"name": "AppCore", "$schema": 5}`,
+		`{"name": "AppCore", "accepted": [{"id": "unused-index", "place": "index GSI1", "reason": " "}]}`,
+		`{"name": "AppCore", "accepted": [{"id": "unused-index", "place": "index GSI1"}]}`,
 		`{"name": "AppCore", "pkType": "SS"}`,
 		`{"name": "AppCore", "billingMode": "FREE"}`,
 		`{"name": "AppCore", "stream": "ALL"}`,
@@ -122,7 +126,7 @@ func TestTheJSONSchemaAndTheCommandAgree(t *testing.T) {
 		`{"name": "AppCore", "entities": [{"type": "T", "items": [{"pk": "a", "sk": "{b:date}"}]}]}`,
 		`{"name": "AppCore", "indexes": [{"name": "GSI1", "pk": "a"}], "entities": [{"type": "T", "items": [{"pk": "a", "sk": "b", "indexes": {"GSI1": {"pk": "c", "indexes": {"GSI1": {}}}}}]}]}`,
 	} {
-		if check(t, text) == nil {
+		if conforms(t, text) == nil {
 			t.Errorf("the JSON Schema accepts %s", text)
 		}
 		model, err := decodeModel(text)
@@ -188,6 +192,7 @@ func TestTheJSONSchemaHasAllMembers(t *testing.T) {
 		"entity":       {spec.Defs["entity"], reflect.TypeFor[tablemodel.Entity]()},
 		"pattern":      {spec.Defs["pattern"], reflect.TypeFor[tablemodel.Pattern]()},
 		"indexPattern": {spec.Defs["indexPattern"], reflect.TypeFor[tablemodel.Pattern]()},
+		"accepted":     {spec.Defs["accepted"], reflect.TypeFor[check.Accepted]()},
 	} {
 		var members, required []string
 		for _, f := range reflect.VisibleFields(tt.of) {
@@ -218,8 +223,8 @@ func TestTheJSONSchemaHasAllMembers(t *testing.T) {
 			t.Errorf("%s: allows other members", name)
 		}
 	}
-	if got := len(spec.Defs); got != 12 {
-		t.Errorf("%d definitions, of which the test knows 12", got)
+	if got := len(spec.Defs); got != 13 {
+		t.Errorf("%d definitions, of which the test knows 13", got)
 	}
 	for name, tt := range map[string]struct{ want, got []string }{
 		"keyType":     {values(types.ScalarAttributeType("").Values()), spec.Defs["keyType"].Enum},

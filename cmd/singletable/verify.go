@@ -106,19 +106,25 @@ func (p *program) readSchema(file, name string) (schema.Table, error) {
 
 // readModel reads a valid schema file, under another name unless that is empty.
 func (p *program) readModel(file, name string) (tablemodel.Model, error) {
-	text, file, err := p.readInput(file, maxInput)
+	read, _, _, err := p.readSchemaFile(file, name)
+	return read.Model, err
+}
+
+// readSchemaFile reads a valid schema file, as readModel does. It also returns its text, and its
+// name for errors.
+func (p *program) readSchemaFile(file, name string) (read schemaFile, text, at string, err error) {
+	text, at, err = p.readInput(file, maxInput)
 	if err != nil {
-		return tablemodel.Model{}, err
+		return schemaFile{}, "", at, err
 	}
-	model, err := decodeModel(text)
-	if err != nil {
-		return tablemodel.Model{}, fmt.Errorf("%s: %w", file, err)
+	if read, err = decodeFile(text); err != nil {
+		return schemaFile{}, "", at, fmt.Errorf("%s: %w", at, err)
 	}
-	model.Name = cmp.Or(name, model.Name)
-	if e, invalid := errors.AsType[*schema.Error](model.Validate()); invalid {
-		return tablemodel.Model{}, fmt.Errorf("%s: %w\n%s", file, e.Err, strings.Join(e.Problems, "\n"))
+	read.Name = cmp.Or(name, read.Name)
+	if e, invalid := errors.AsType[*schema.Error](read.Validate()); invalid {
+		return schemaFile{}, "", at, fmt.Errorf("%s: %w\n%s", at, e.Err, strings.Join(e.Problems, "\n"))
 	}
-	return model, nil
+	return read, text, at, nil
 }
 
 func (v verified) text() string {

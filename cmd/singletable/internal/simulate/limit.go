@@ -52,6 +52,16 @@ func Limits(l Load) []Limit {
 	return all
 }
 
+// Peaks returns what the table, under the name "", and each index are asked for in a second, on
+// average at the peak of the load's shape.
+func Peaks(l Load) map[string]Units {
+	all := map[string]Units{}
+	for _, d := range l.demands() {
+		all[d.place] = Units{}.add(d.total(), l.peak())
+	}
+	return all
+}
+
 // wholeLimits are the capacity, or the quota and the warm throughput, of a place.
 func (l Load) wholeLimits(d demand) (all []Limit) {
 	total := d.total()

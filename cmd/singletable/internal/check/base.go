@@ -1,0 +1,313 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
+	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// Step is a part of a change of a live table.
+type Step struct {
+	// When is the phase of the deployment.
+	When string `json:"when"`
+	// Place is what changes, and Does what has to be done about it.
+	Place string `json:"place"`
+	Does  string `json:"does"`
+	// Recipe is a page of the library's docs, with the anchor of the recipe.
+	Recipe string `json:"recipe"`
+	// Impossible means that a live table cannot be changed so.
+	Impossible bool `json:"impossible,omitempty"`
+
+	phase phase
+}
+
+// phase is a part of a deployment.
+type phase int
+
+const (
+	cannot phase = iota
+	before
+	release
+	fill
+	then
+	last
+)
+
+var phases = map[phase]string{
+	cannot:  "cannot be changed",
+	before:  "before the release",
+	release: "release",
+	fill:    "when the former release is gone",
+	then:    "next release",
+	last:    "at last",
+}
+
+// The recipes of the library.
+const (
+	recipes     = "docs/change-your-table.md"
+	addIndex    = recipes + "#access-pattern-added-by-an-index"
+	addCopy     = recipes + "#access-pattern-added-by-a-copy"
+	changeKey   = recipes + "#key-format-changed"
+	dropIndex   = recipes + "#index-dropped"
+	otherTable  = recipes + "#from-another-table"
+	itsParts    = recipes + "#the-parts"
+	deletedData = "docs/delete-data.md"
+)
+
+// change collects the steps from one model to another.
+type change struct {
+	from, to tablemodel.Model
+	load     *simulate.Load
+	steps    []Step
+	filled   []string // entities whose items a backfill has to bring up to date
+}
+
+// Steps returns what the change of a live table from one model to another takes, in the order
+// of deployment. The load may be nil; with one, a new index has its costs.
+func Steps(from, to tablemodel.Model, load *simulate.Load) []Step {
+	c := &change{from: from, to: to, load: load}
+	c.from.Table, c.to.Table = from.WithDefaults(), to.WithDefaults()
+	c.keys()
+	c.indexes()
+	c.settings()
+	c.entities()
+	if len(c.filled) > 0 {
+		c.add(fill, strings.Join(c.filled, ", "), recipes+"#what-it-costs",
+			"Run backfill.Job with DryRun, which says how many items change and what that costs. Run it without, and verify with DryRun.")
+	}
+	slices.SortStableFunc(c.steps, func(a, b Step) int { return cmp.Compare(a.phase, b.phase) })
+	return c.steps
+}
+
+func (c *change) add(when phase, at, recipe, format string, args ...any) {
+	c.steps = append(c.steps, Step{phases[when], at, fmt.Sprintf(format, args...), recipe, when == cannot, when})
+}
+
+// keys compares what DynamoDB cannot change, and what all items have.
+func (c *change) keys() {
+	of := func(t schema.Table) [5]string { return [5]string{t.Name, t.PK, t.SK, string(t.PKType), string(t.SKType)} }
+	if of(c.from.Table) != of(c.to.Table) {
+		c.add(cannot, "the table", otherTable, "The name and the keys of a table stay: create a table, and copy the items.")
+	}
+	if c.from.TypeAttribute != c.to.TypeAttribute || !reflect.DeepEqual(c.from.Kinds, c.to.Kinds) {
+		c.add(cannot, "the table", otherTable, "Stored items have the former type attribute, and the new program does not know them by it: copy the items, with Map.")
+	}
+	if c.from.Shape != c.to.Shape {
+		c.add(cannot, "the table", itsParts, "Stored items have their shape under %s, and the new program reads it under %s: keep the name.", c.from.Shape, c.to.Shape)
+	}
+}
+
+// indexes compares indexes. AWS: "Managing Global Secondary Indexes in DynamoDB" and "Local
+// secondary indexes", Amazon DynamoDB Developer Guide.
+func (c *change) indexes() {
+	had, has := indexesOf(c.from.Table), indexesOf(c.to.Table)
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		at, x := "index "+name, has[name]
+		switch old, there := had[name]; {
+		case there && old.layout == x.layout:
+		case there:
+			c.add(cannot, at, addIndex, "The keys and the projection of an index stay: add one under another name, move the queries to it, and delete this one.")
+		case x.local:
+			c.add(cannot, at, addIndex, "A local index is created with its table only: use a global index, or copy the items into a new table.")
+		default:
+			c.add(before, at, addIndex, "Run singletable ensure: DynamoDB builds the index while reads and writes go on%s.", c.price())
+			if !c.filledByPattern(name) {
+				c.add(then, at, addIndex, "Query the index when singletable verify says that it is active.")
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(had)) {
+		if _, there := has[name]; there {
+			continue
+		}
+		at := "index " + name
+		if had[name].local {
+			c.add(cannot, at, dropIndex, "A local index stays as long as its table.")
+			continue
+		}
+		c.add(release, at, dropIndex, "Release a program without queries of it, which still sets its keys.")
+		c.add(then, at, dropIndex, "Release one that removes the keys.")
+		c.add(last, at, dropIndex, "Delete the index by hand: singletable ensure drops nothing.")
+	}
+}
+
+// filledByPattern reports whether entities have patterns of keys in an index, whose queries
+// wait for a backfill.
+func (c *change) filledByPattern(index string) bool {
+	return slices.ContainsFunc(c.to.Entities, func(e tablemodel.Entity) bool { return entriesOf(e)[index] != "" })
+}
+
+// layout is what of an index does not change.
+type layout struct {
+	layout string
+	local  bool
+}
+
+func indexesOf(t schema.Table) map[string]layout {
+	all := map[string]layout{}
+	for _, x := range t.Indexes {
+		partition, sort := x.Keys()
+		include := slices.Sorted(slices.Values(x.Include))
+		all[x.Name] = layout{fmt.Sprint(partition, sort, x.Local, x.Projection, include), x.Local}
+	}
+	for _, x := range t.Vectors {
+		all[x.Name] = layout{fmt.Sprintf("%+v", x), false}
+	}
+	return all
+}
+
+// price says what building an index costs at most, if the load has the size of the table. AWS:
+// "Managing Global Secondary Indexes in DynamoDB", Amazon DynamoDB Developer Guide.
+func (c *change) price() string {
+	if c.load == nil || c.load.StoredGB == 0 {
+		return ", for a write unit for each KB of each item that gets into it"
+	}
+	// The load's size is that of the table with its indexes, which are of equal size.
+	gb := c.load.StoredGB / float64(1+len(c.from.Indexes))
+	units := math.Ceil(gb * (1 << 20))
+	return fmt.Sprintf(", for a write unit for each KB of each item that gets into it: %s of 1 KB in %.4g GB would take $%.2f",
+		quantity.Of(int64(units), "item"), gb, units*simulate.USEast().WriteMillion/1e6)
+}
+
+// settings compares TTL, the stream, and how the table is operated.
+func (c *change) settings() {
+	from, to := c.from.Table, c.to.Table
+	switch {
+	case from.TTLAttribute == to.TTLAttribute:
+	case from.TTLAttribute == "":
+		c.add(before, "ttl", addIndex, "Look for items that have a number of seconds under %s: DynamoDB deletes those in the past. Then run singletable ensure, which turns TTL on.", to.TTLAttribute)
+	default:
+		c.add(before, "ttl", addIndex, "Turn TTL of %s off by hand, and if it has another attribute, run singletable ensure about an hour later: some items would never expire.", from.TTLAttribute)
+	}
+	switch {
+	case from.Stream == to.Stream:
+	case from.Stream == "":
+		c.add(before, "stream", addIndex, "Run singletable ensure, which turns the stream on. It has the changes from then on.")
+	case to.Stream == "":
+		c.add(last, "stream", addIndex, "Turn the stream off by hand, when its consumers are gone.")
+	default:
+		c.add(before, "stream", addIndex, "Let the consumers read to the end, turn the stream off by hand, run singletable ensure, and connect the consumers to the new stream.")
+	}
+	if from.BillingMode != to.BillingMode {
+		c.add(before, "billingMode", addIndex, "Change it by hand: it decides about cost and capacity.")
+	}
+	if to.PointInTimeRecovery && !from.PointInTimeRecovery || to.DeletionProtection && !from.DeletionProtection {
+		c.add(before, "protections", addIndex, "Run singletable ensure, which turns point-in-time recovery and deletion protection on.")
+	}
+}
+
+// entities compares the patterns of keys.
+func (c *change) entities() {
+	for _, e := range c.to.Entities {
+		i := slices.IndexFunc(c.from.Entities, func(x tablemodel.Entity) bool { return x.Type == e.Type })
+		if i >= 0 {
+			c.entity(c.from.Entities[i], e)
+			continue
+		}
+		at := "entity " + e.Type
+		renamed := slices.IndexFunc(c.from.Entities, func(x tablemodel.Entity) bool {
+			return !c.hasType(x.Type) && reflect.DeepEqual(x.Items, e.Items)
+		})
+		if renamed >= 0 {
+			c.add(cannot, at, otherTable, "It has the keys of %s, which goes: stored items keep their type, and the new program does not find them. Keep the name, or copy the items, with Map.", c.from.Entities[renamed].Type)
+			continue
+		}
+		c.add(release, at, itsParts, "It is new: nothing is stored that has to change.")
+	}
+	for _, e := range c.from.Entities {
+		if !c.hasType(e.Type) {
+			c.add(last, "entity "+e.Type, deletedData, "Its items stay in the table: delete them when no release reads them.")
+		}
+	}
+}
+
+func (c *change) hasType(name string) bool {
+	return slices.ContainsFunc(c.to.Entities, func(e tablemodel.Entity) bool { return e.Type == name })
+}
+
+// entity compares an entity with what it was.
+func (c *change) entity(from, to tablemodel.Entity) {
+	at, count := "entity "+to.Type, len(c.steps)
+	if from.Version != to.Version {
+		if from.Version == "" {
+			c.add(release, at, itsParts, "Release it with the version, and wait until the former release is gone: that replaces whole items, and nothing stops it.")
+		} else {
+			c.add(cannot, at, itsParts, "Stored items have their version under %s, and a program that reads another attribute does not notice concurrent writes: keep the name.", from.Version)
+		}
+	}
+	added := without(to.Items, from.Items)
+	removed := without(from.Items, to.Items)
+	switch main := to.Items[0]; {
+	case sameKey(from.Items[0], main):
+	case len(without([]tablemodel.Pattern{main}, from.Items)) == 0:
+		c.add(release, at, changeKey, "The copy %s becomes the main item: both releases write both. Index keys and claims move with the backfill.", keyText(main))
+	default:
+		c.add(release, at, changeKey, "All of its main items move from %s to %s: add a copy under the new key and backfill, make it the main item, then drop the former key, in three releases.", keyText(from.Items[0]), keyText(to.Items[0]))
+	}
+	for _, p := range added {
+		if !sameKey(p, to.Items[0]) {
+			c.add(release, at, addCopy, "Release the copy %s, which each write of the entity stores. Read it only when the backfill is complete.", keyText(p))
+		}
+	}
+	for _, p := range removed {
+		if !sameKey(p, from.Items[0]) {
+			c.add(then, at, changeKey, "Release it with %s as one of FormerCopies, and without reads of it. The backfill deletes the stored copies.", keyText(p))
+		}
+	}
+	c.entries(at, from, to)
+	if slices.ContainsFunc(c.steps[count:], func(s Step) bool { return !s.Impossible }) {
+		c.filled = append(c.filled, to.Type)
+	}
+}
+
+// entries compares the keys of an entity in indexes.
+func (c *change) entries(at string, from, to tablemodel.Entity) {
+	had, has := entriesOf(from), entriesOf(to)
+	for _, index := range slices.Sorted(maps.Keys(has)) {
+		old, there := had[index]
+		switch {
+		case old == has[index]:
+		case there:
+			c.add(cannot, at+", index "+index, addIndex, "While the backfill changes its keys from %s to %s, a query finds a part of the items: give them their keys in an index under another name.", old, has[index])
+		default:
+			c.add(release, at+", index "+index, addIndex, "Release a program that sets its keys, and does not yet query them.")
+			c.add(then, at+", index "+index, addIndex, "Release the queries when the backfill is complete.")
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(had)) {
+		if _, there := has[index]; !there && indexesOf(c.to.Table)[index].layout != "" {
+			c.add(then, at+", index "+index, dropIndex, "Release a program without queries for it, then one that removes its keys from stored items.")
+		}
+	}
+}
+
+// entriesOf returns the keys of an entity in each index.
+func entriesOf(e tablemodel.Entity) map[string]string {
+	all := map[string]string{}
+	for _, p := range e.Items {
+		for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
+			all[index] = strings.TrimPrefix(all[index]+" and "+keyText(p.Indexes[index]), " and ")
+		}
+	}
+	return all
+}
+
+func sameKey(a, b tablemodel.Pattern) bool { return a.PK == b.PK && a.SK == b.SK }
+
+func keyText(p tablemodel.Pattern) string { return strings.TrimSuffix(p.PK+" / "+p.SK, " / ") }
+
+// without returns the patterns of one list whose keys the other one lacks.
+func without(all, other []tablemodel.Pattern) []tablemodel.Pattern {
+	return slices.DeleteFunc(slices.Clone(all), func(p tablemodel.Pattern) bool {
+		return slices.ContainsFunc(other, func(x tablemodel.Pattern) bool { return sameKey(p, x) })
+	})
+}

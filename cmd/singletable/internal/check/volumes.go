@@ -1,0 +1,178 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
+)
+
+// volumeRules need a load.
+func volumeRules() []rule {
+	return []rule{
+		{
+			id: "counter-too-hot", load: true, decidedByLoad: true,
+			do:     "Count in several items, and add them up when the number is read.",
+			source: `AWS: "Best practices for designing and using partition keys effectively in DynamoDB", Amazon DynamoDB Developer Guide`,
+			find:   (*checked).hotItems,
+		},
+		{
+			id: "capacity-too-small", load: true, decidedByLoad: true,
+			do:     "Raise the provisioned capacity, or have AWS raise the quota.",
+			source: `AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide`, find: (*checked).capacity,
+		},
+		{
+			id: "item-too-large", load: true, decidedByLoad: true,
+			do:     "Store what grows as items of their own, compress it, or keep it in S3.",
+			source: `AWS: "Best practices for storing large items and attributes in DynamoDB", Amazon DynamoDB Developer Guide`,
+			find:   (*checked).largeItems,
+		},
+		{
+			id: "wide-projection", load: true, decidedByLoad: true,
+			do:     "Project the attributes that queries of the index need. Accept it if they need all.",
+			source: `AWS: "General guidelines for secondary indexes in DynamoDB", Amazon DynamoDB Developer Guide`,
+			find:   (*checked).wide,
+		},
+	}
+}
+
+// queried reports whether a pattern of the load queries an index.
+func (c *checked) queried(index string) bool {
+	return slices.ContainsFunc(c.Load.Patterns, func(p simulate.Pattern) bool {
+		return slices.ContainsFunc(p.Requests, func(r simulate.Request) bool { return r.In == index })
+	})
+}
+
+// refused calls found for each key or place that refuses requests at the factor for good.
+func (c *checked) refused(found func(x simulate.Limit)) {
+	for _, x := range c.limits {
+		if !x.Adapts && x.Factor < c.Factor {
+			found(x)
+		}
+	}
+}
+
+func kindPlace(x simulate.Limit) place {
+	in := "the table"
+	if x.Place != "" {
+		in = "index " + x.Place
+	}
+	if x.Keys == "" {
+		return place{in, "patterns", true}
+	}
+	return place{fmt.Sprintf("keys %q in %s", x.Keys, in), "keys." + x.Keys, true}
+}
+
+// hotKinds finds keys of the load whose ends take more writes than a partition.
+func (c *checked) hotKinds(found report) {
+	c.refused(func(x simulate.Limit) {
+		if x.Keys != "" && x.Write && c.Load.Keys[x.Keys].SortKeys == "growing" {
+			found(kindPlace(x), "At %s times today's load %s: %d shards would take it.", factorText(c.Factor), x.Why, c.shards(x))
+		}
+	})
+}
+
+// shards returns over how many shards the key would have to be.
+func (c *checked) shards(x simulate.Limit) int {
+	return int(math.Ceil(c.Factor / x.Factor * float64(c.Load.Keys[x.Keys].Shards)))
+}
+
+// hotItems finds single items that are asked for more than a partition takes.
+func (c *checked) hotItems(found report) {
+	c.refused(func(x simulate.Limit) {
+		if x.Keys != "" && c.Load.Keys[x.Keys].SortKeys == "one" {
+			found(kindPlace(x), "At %s times today's load %s: %d items would take it.", factorText(c.Factor), x.Why, c.shards(x))
+		}
+	})
+}
+
+// capacity finds a table and indexes that are asked for more than they take in all.
+func (c *checked) capacity(found report) {
+	c.refused(func(x simulate.Limit) {
+		if x.Keys == "" {
+			found(kindPlace(x), "At %s times today's load %s.", factorText(c.Factor), x.Why)
+		}
+	})
+}
+
+func factorText(factor float64) string { return fmt.Sprintf("%g", factor) }
+
+// eachRequest calls do for each request of the load.
+func (c *checked) eachRequest(do func(p simulate.Pattern, r simulate.Request, at place)) {
+	if c.Load == nil {
+		return
+	}
+	for i, p := range c.Load.Patterns {
+		for j, r := range p.Requests {
+			do(p, r, place{fmt.Sprintf("pattern %q", p.Name), fmt.Sprintf("patterns[%d].requests[%d]", i, j), true})
+		}
+	}
+}
+
+// maxItem is the size of an item in bytes, and maxTransactionBytes that of all items of a
+// transaction. AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide;
+// TransactWriteItems, Amazon DynamoDB API Reference.
+const (
+	maxItem             = 400 << 10
+	maxTransactionBytes = 4 << 20
+)
+
+// largeItems finds items of half the limit or more: sizes of a load are averages.
+func (c *checked) largeItems(found report) {
+	seen := map[string]bool{}
+	c.eachRequest(func(_ simulate.Pattern, r simulate.Request, at place) {
+		if r.Op == "write" && r.Units == 0 && r.Bytes >= maxItem/2 && !seen[at.text] {
+			seen[at.text] = true
+			found(at, "It writes an item of %d KB on average, and an item has 400 KB at most.", r.Bytes>>10)
+		}
+	})
+}
+
+// wide finds indexes with entries of several write units that need not have all attributes.
+func (c *checked) wide(found report) {
+	worst, by := map[string]int{}, map[string]string{}
+	c.eachRequest(func(p simulate.Pattern, r simulate.Request, _ place) {
+		for _, x := range r.Indexes {
+			if x.Bytes > 1024 && x.Bytes >= r.Bytes && x.Bytes > worst[x.In] {
+				worst[x.In], by[x.In] = x.Bytes, p.Name
+			}
+		}
+	})
+	for i, x := range c.table.Indexes {
+		if bytes := worst[x.Name]; bytes > 0 && x.Projection == types.ProjectionTypeAll {
+			found(indexPlace(i, x), "Index %s has whole items: %q writes entries of %d bytes into it, %d write units each, and one of up to 1 KB takes 1.",
+				x.Name, by[x.Name], bytes, (bytes+1023)/1024)
+		}
+	}
+}
+
+// expiresInLoad finds patterns that count on TTL.
+func (c *checked) expiresInLoad(found report) {
+	c.eachRequest(func(_ simulate.Pattern, r simulate.Request, at place) {
+		if r.Op == "expire" {
+			found(at, "Items expire in the load, and the schema has no ttl, so DynamoDB deletes none.")
+		}
+	})
+}
+
+// largeInLoad finds patterns whose transaction has more items or bytes than one takes.
+func (c *checked) largeInLoad(found report) {
+	if c.Load == nil {
+		return
+	}
+	for i, p := range c.Load.Patterns {
+		var items, bytes float64
+		for _, r := range p.Requests {
+			if r.Transaction && r.Op != "get" {
+				items, bytes = items+r.Times, bytes+r.Times*float64(r.Bytes)
+			}
+		}
+		if items > maxTransaction || bytes > maxTransactionBytes {
+			found(place{fmt.Sprintf("pattern %q", p.Name), fmt.Sprintf("patterns[%d]", i), true},
+				"It writes %.0f items and %.1f MB in transactions each time, and one takes %d items and 4 MB.", items, bytes/(1<<20), maxTransaction)
+		}
+	}
+}
