@@ -29,7 +29,9 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	} {
 		check.OK(t, part(t.Context(), s, out))
 	}
-	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, store.Schema("Blog"), generated.Stored(t, tbl), &tablemodel.Options{
+	items := generated.Stored(t, tbl)
+	generated.SchemaFile(t, "schema.json", store.Schema("Blog"), items)
+	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, store.Schema("Blog"), items, &tablemodel.Options{
 		Partitions: 2, Items: 2,
 		Attributes: []string{"ownerPK", "name", "description", "title", "text", "authorName", "userName", "groupName", "role", "joinedAt", "commentCount", "postCount", "memberCount", "groupCount", "kind", "size", "value", "count"},
 	}))

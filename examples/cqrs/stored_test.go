@@ -34,7 +34,9 @@ func TestTheDocsShowWhatIsStored(t *testing.T) {
 		}
 		return nil
 	}))
-	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, core.Schema("Cqrs"), generated.Stored(t, w.table), &tablemodel.Options{
+	items := generated.Stored(t, w.table)
+	generated.SchemaFile(t, "schema.json", core.Schema("Cqrs"), items)
+	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, core.Schema("Cqrs"), items, &tablemodel.Options{
 		Partitions: 1, Attributes: []string{"name", "version", "expectedVersion", "seq", "price", "lowest", "priceChanges"},
 	}))
 }

@@ -19,16 +19,26 @@ func TestTheDesignShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, metering.Schema("any"), &table.Options{Now: func() time.Time { return today }})
 	consumer := check.Must(metering.NewConsumer(tbl, nil))(t)
-	later := example
-	later.Hour = example.Hour.Add(2 * time.Hour)
-	later.UserID = ""
-	for id, m := range map[string]metering.Message{"m-1": example, "m-2": later} {
+	count := func(source, id string, m metering.Message) {
 		body := check.Must(json.Marshal(m))(t)
-		if o := consumer.Count(t.Context(), metering.Delivery{Source: "sqs", ID: id, Body: body}); o.Err != nil {
+		if o := consumer.Count(t.Context(), metering.Delivery{Source: source, ID: id, Body: body}); o.Err != nil {
 			t.Fatal(o.Err)
 		}
 	}
+	later := example
+	later.Hour = example.Hour.Add(2 * time.Hour)
+	later.UserID = ""
+	count("sqs", "m-1", example)
+	count("sqs", "m-2", later)
 	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, metering.Schema("Usage"), generated.Stored(t, tbl), &tablemodel.Options{
 		Items: -1, Attributes: []string{"count", "expiresAt"},
 	}))
+
+	// The file has the patterns of all keys. In those of a single workspace it would be a constant.
+	other := example
+	other.WorkspaceID, other.UserID, other.MetricID = "globex", "bob", "exports"
+	count("api", "m-3", other)
+	spec := metering.Schema("usage-dev")
+	spec.PointInTimeRecovery = true
+	generated.SchemaFile(t, "schema.json", spec, generated.Stored(t, tbl))
 }

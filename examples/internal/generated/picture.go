@@ -1,6 +1,10 @@
 package generated
 
 import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
 	"testing"
 
 	"github.com/singletable/singletable/schema"
@@ -37,4 +41,29 @@ func Stored(tb testing.TB, t *table.Table) []table.Item {
 		tb.Fatal(err)
 	}
 	return items
+}
+
+// SchemaFile compares a schema file with the schema and the stored items. The findings of
+// singletable check that it accepts are written by hand, and stay.
+func SchemaFile(tb testing.TB, path string, spec schema.Table, items []table.Item) {
+	tb.Helper()
+	var file struct {
+		tablemodel.Model
+		Accepted json.RawMessage `json:"accepted,omitempty"`
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &file)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		tb.Fatal(err)
+	}
+	if file.Model, err = tablemodel.Infer(spec, items); err != nil {
+		tb.Fatal(err)
+	}
+	made, err := json.MarshalIndent(file, "", "  ")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	File(tb, path, string(made)+"\n")
 }

@@ -212,6 +212,7 @@ func (m *maker) compare(name string, stays func(typ string, expiry time.Time) bo
 	model := check.Must(tablemodel.Infer(m.schema, items))(m.t)
 	file := check.Must(json.MarshalIndent(model, "", "  "))(m.t)
 	generated.File(m.t, folder+name+".json", string(file)+"\n")
+	generated.SchemaFile(m.t, "../../"+name+"/schema.json", m.schema, items)
 }
 
 // pick returns one of the values.

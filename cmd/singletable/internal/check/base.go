@@ -94,7 +94,9 @@ func (c *change) add(when phase, at, recipe, format string, args ...any) {
 
 // keys compares what DynamoDB cannot change, and what all items have.
 func (c *change) keys() {
-	of := func(t schema.Table) [5]string { return [5]string{t.Name, t.PK, t.SK, string(t.PKType), string(t.SKType)} }
+	of := func(t schema.Table) [5]string {
+		return [5]string{t.Name, t.PK, t.SK, string(t.PKType), string(t.SKType)}
+	}
 	if of(c.from.Table) != of(c.to.Table) {
 		c.add(cannot, "the table", otherTable, "The name and the keys of a table stay: create a table, and copy the items.")
 	}

@@ -12,7 +12,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -59,7 +58,7 @@ type Accepted struct {
 func Validate(accepted []Accepted) (problems []string) {
 	for i, a := range accepted {
 		at := fmt.Sprintf("accepted[%d]", i)
-		if !slices.ContainsFunc(rules(), func(r rule) bool { return r.id == a.ID }) {
+		if !slices.Contains(IDs(), a.ID) {
 			problems = append(problems, fmt.Sprintf("%s.id: %q is no rule", at, a.ID))
 		}
 		if slices.ContainsFunc(accepted[:i], func(b Accepted) bool { return a.ID == b.ID && a.Place == b.Place }) {
@@ -67,6 +66,14 @@ func Validate(accepted []Accepted) (problems []string) {
 		}
 	}
 	return problems
+}
+
+// IDs returns those of all rules.
+func IDs() (all []string) {
+	for _, r := range rules() {
+		all = append(all, r.id)
+	}
+	return all
 }
 
 // staleAcceptance is the id of an accepted finding that does not occur any more. It is a fault
@@ -77,20 +84,13 @@ const staleAcceptance = "stale-acceptance"
 // are accepted apart. An accepted finding that does not occur any more is a finding, unless its
 // rule needs a load and there is none.
 func Run(d Design, accepted []Accepted) (open, kept []Finding) {
-	var all []Finding
-	c := newChecked(d)
-	for _, r := range rules() {
-		if r.load && d.Load == nil {
-			continue
-		}
-		r.find(c, func(at place, format string, args ...any) {
-			all = append(all, Finding{
-				ID: r.id, Place: at.text, Says: fmt.Sprintf(format, args...), Do: r.do, Source: r.source,
-				InLoad: at.inLoad, path: at.path,
-			})
-		})
-	}
+	all, without := find(d), d
+	without.Load = nil
 	used := make([]bool, len(accepted))
+	for i, a := range accepted {
+		// A load can show that a finding is no fault, and the build can run without the load, too.
+		used[i] = slices.ContainsFunc(find(without), func(f Finding) bool { return a.ID == f.ID && a.Place == f.Place })
+	}
 	for _, f := range all {
 		i := slices.IndexFunc(accepted, func(a Accepted) bool { return a.ID == f.ID && a.Place == f.Place })
 		if i < 0 {
@@ -113,6 +113,23 @@ func Run(d Design, accepted []Accepted) (open, kept []Finding) {
 	return open, kept
 }
 
+// find returns all findings of a design.
+func find(d Design) (all []Finding) {
+	c := newChecked(d)
+	for _, r := range rules() {
+		if r.load && d.Load == nil {
+			continue
+		}
+		r.find(c, func(at place, format string, args ...any) {
+			all = append(all, Finding{
+				ID: r.id, Place: at.text, Says: fmt.Sprintf(format, args...), Do: r.do, Source: r.source,
+				InLoad: at.inLoad, path: at.path,
+			})
+		})
+	}
+	return all
+}
+
 // Locate gives findings the lines of their places in the texts of the schema file and of the
 // load.
 func Locate(all []Finding, file, load string) {
@@ -124,14 +141,4 @@ func Locate(all []Finding, file, load string) {
 		}
 		all[i].Line = lines[f.path]
 	}
-}
-
-// Sort brings findings into the order of their lines.
-func Sort(all []Finding) {
-	slices.SortStableFunc(all, func(a, b Finding) int {
-		if a.InLoad != b.InLoad {
-			return map[bool]int{false: -1, true: 1}[a.InLoad]
-		}
-		return cmp.Compare(a.Line, b.Line)
-	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // rule finds a kind of fault.
@@ -264,12 +265,20 @@ func (c *checked) twoLists(found report) {
 // twice finds entities of which two items are in one partition of an index.
 func (c *checked) twice(found report) {
 	for i, e := range c.entries {
-		if e.index != "" && slices.ContainsFunc(c.entries[:i], func(x entry) bool {
-			return x.entity.Type == e.entity.Type && x.index == e.index && x.pattern.PK == e.pattern.PK
+		if e.index != "" && e.isKnown() && slices.ContainsFunc(c.entries[:i], func(x entry) bool {
+			return x.isKnown() && x.entity.Type == e.entity.Type && x.index == e.index && x.pattern.PK == e.pattern.PK
 		}) {
 			found(e.at, "Two items of %s are under the partition key %s of index %s: a query returns it twice.", e.entity.Type, e.pattern.PK, e.index)
 		}
 	}
+}
+
+// isKnown reports whether the item's key in the table is made of attributes. Where it is not,
+// the items of an entity can be other forms of one key, and are then no copies.
+func (e entry) isKnown() bool { return isKnown(e.entity.Items[e.item]) }
+
+func isKnown(p tablemodel.Pattern) bool {
+	return !slices.ContainsFunc(slices.Concat(pattern.Names(p.PK), pattern.Names(p.SK)), pattern.IsNumber)
 }
 
 // local finds local indexes.
@@ -311,7 +320,7 @@ func (c *checked) noTTL(found report) {
 // noVersion finds entities whose copies can drift apart.
 func (c *checked) noVersion(found report) {
 	for i, e := range c.Model.Entities {
-		if len(e.Items) > 1 && e.Version == "" {
+		if len(e.Items) > 1 && e.Version == "" && !slices.ContainsFunc(e.Items, func(p tablemodel.Pattern) bool { return !isKnown(p) }) {
 			found(place{"entity " + e.Type, fmt.Sprintf("entities[%d]", i), false},
 				"%s has copies and no version, so two writers can leave items of different writes.", e.Type)
 		}
