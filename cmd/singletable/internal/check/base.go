@@ -200,7 +200,7 @@ func (c *change) settings() {
 		c.add(before, "stream", addIndex, "Let the consumers read to the end, turn the stream off by hand, run singletable ensure, and connect the consumers to the new stream.")
 	}
 	if from.BillingMode != to.BillingMode {
-		c.add(before, "billingMode", addIndex, "Change it by hand: it decides about cost and capacity.")
+		c.add(before, "billingMode", addIndex, "Run singletable plan: where the live table has another one, change it by hand.")
 	}
 	if to.PointInTimeRecovery && !from.PointInTimeRecovery || to.DeletionProtection && !from.DeletionProtection {
 		c.add(before, "protections", addIndex, "Run singletable ensure, which turns point-in-time recovery and deletion protection on.")

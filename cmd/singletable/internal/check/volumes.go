@@ -80,7 +80,7 @@ func (c *checked) shards(x simulate.Limit) int {
 	return int(math.Ceil(c.Factor / x.Factor * float64(c.Load.Keys[x.Keys].Shards)))
 }
 
-// hotItems finds single items that are asked for more than a partition takes.
+// hotItems finds single items that are too hot for one partition.
 func (c *checked) hotItems(found report) {
 	c.refused(func(x simulate.Limit) {
 		if x.Keys != "" && c.Load.Keys[x.Keys].SortKeys == "one" {
