@@ -2,8 +2,10 @@ package check_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,8 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
 	"github.com/singletable/singletable/table/tablemodel"
 )
+
+var update = flag.Bool("update", false, "write the findings of the designs")
 
 // modelOf returns the model of a schema file, given without its braces and name.
 func modelOf(t *testing.T, members string) tablemodel.Model {
@@ -113,6 +117,15 @@ func TestRules(t *testing.T) {
 		},
 		"a copy and another index": {
 			gsi + `, "entities": [{"type": "T", "version": "v", "items": [{"pk": "T#{id}", "sk": "T", "indexes": {"GSI1": {"pk": "U#{user}", "sk": "{at:time}"}}}, {"pk": "U#{user}", "sk": "T#{id}"}]}]`,
+			nil, "copy-instead-of-projection", "",
+		},
+		"an index as a filter": {
+			gsi + `, "entities": [{"type": "T", "items": [{"pk": "U#{user}", "sk": "T#{id}", "indexes": {"GSI1": {"pk": "U#{user}", "sk": "T#{id}"}}}]}]`,
+			nil, "copy-instead-of-projection", "",
+		},
+		"an index of two types": {
+			gsi + `, "entities": [{"type": "T", "version": "v", "items": [{"pk": "T#{id}", "sk": "T", "indexes": {"GSI1": {"pk": "U#{user}", "sk": "T#{id}"}}}, {"pk": "U#{user}", "sk": "T#{id}"}]},
+				{"type": "U", "items": [{"pk": "{a}", "sk": "{b}", "indexes": {"GSI1": {"pk": "U#{b}", "sk": "A"}}}]}]`,
 			nil, "copy-instead-of-projection", "",
 		},
 		"twice in an index": {
@@ -257,5 +270,45 @@ func TestThePageHasAllRules(t *testing.T) {
 		if !strings.Contains(string(page), "\n| `"+id+"` |") {
 			t.Errorf("docs/check.md lacks %s", id)
 		}
+	}
+}
+
+// TestDesigns has what is found in designs of books, talks and sample repositories, as other
+// applications would have them: a change of a rule shows here what it does to real designs.
+func TestDesigns(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/designs/*.json")
+	if err != nil || len(files) != 12 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	var got strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var model tablemodel.Model
+		if err := json.Unmarshal(text, &model); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if err := model.Validate(); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		found, _ := check.Run(check.Design{Model: model, Factor: 1}, nil)
+		fmt.Fprintf(&got, "%s: %d\n", model.Name, len(found))
+		for _, f := range found {
+			fmt.Fprintf(&got, "  %s: %s\n", f.ID, f.Place)
+		}
+	}
+	want, err := os.ReadFile("testdata/designs/findings.txt")
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("testdata/designs/findings.txt", []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("run go test -run TestDesigns -update (-want +got):\n%s", diff)
 	}
 }

@@ -88,15 +88,6 @@ func (c *checked) of(e entry) (all []entry) {
 	return all
 }
 
-// indexNamed returns an index of the schema, which Validate has found.
-func (c *checked) indexNamed(name string) schema.Index {
-	i := slices.IndexFunc(c.table.Indexes, func(x schema.Index) bool { return x.Name == name })
-	if i < 0 {
-		return schema.Index{}
-	}
-	return c.table.Indexes[i]
-}
-
 func indexPlace(i int, x schema.Index) place {
 	return place{"index " + x.Name, fmt.Sprintf("indexes[%d]", i), false}
 }

@@ -48,7 +48,7 @@ func keyRules() []rule {
 		},
 		{
 			id:     "same-key",
-			do:     "Begin one of the keys with another prefix.",
+			do:     "Begin one of the keys with another prefix. Accept it if one must exclude the other, and both are created on the condition that the key is free.",
 			source: "AWS: PutItem, Amazon DynamoDB API Reference", find: (*checked).sameKeys,
 		},
 	}
@@ -70,7 +70,7 @@ func indexRules() []rule {
 		},
 		{
 			id:     "copy-instead-of-projection",
-			do:     "Keep the copy if it is read consistently or its key must be unique. Otherwise keep the index, whose entries take no transaction.",
+			do:     "Keep the copy if it is read consistently or its key must be unique. Otherwise keep the index, whose entries take no transaction. Accept it if the index holds a part of them only.",
 			source: general, find: (*checked).twoLists,
 		},
 		{
@@ -122,7 +122,7 @@ func (c *checked) hotKeys(found report) {
 		key := fmt.Sprintf("the partition key %s of %s", e.pattern.PK, e.in())
 		switch kind {
 		case period:
-			found(e.at, "At a time, all writes of %s go to one value of %s: it takes 1,000 write units a second.", e.entity.Type, key)
+			found(e.at, "At a time, %s is written under one period of %s: a key takes 1,000 write units a second.", e.entity.Type, key)
 		case few:
 			found(e.at, "All writes of %s go to the ends of the few values of %s: each takes 1,000 write units a second, and sort keys that grow cannot be divided.", e.entity.Type, key)
 		default:
@@ -247,19 +247,27 @@ func (c *checked) duplicates(found report) {
 	}
 }
 
-// twoLists finds items that are listed by a key of the table and by the same key of an index.
+// twoLists finds entities that are listed by a copy and by the same key of an index. An index
+// with the keys of the main item is no fault: it can be a filter, or a partition of several types.
 func (c *checked) twoLists(found report) {
 	for _, e := range c.entries {
-		if e.index == "" || c.indexNamed(e.index).Local {
+		if e.index == "" || c.isShared(e) {
 			continue
 		}
 		for _, x := range c.of(e) {
-			if x.index == "" && x.pattern.PK == e.pattern.PK && x.pattern.SK == e.pattern.SK {
-				found(e.at, "Index %s lists %s as the table does under %s: each write pays for both.", e.index, e.entity.Type, shown(x))
+			if x.index == "" && x.item > 0 && x.pattern.PK == e.pattern.PK && x.pattern.SK == e.pattern.SK {
+				found(e.at, "Index %s lists %s as its copy %s does: each write pays for both.", e.index, e.entity.Type, shown(x))
 				break
 			}
 		}
 	}
+}
+
+// isShared reports whether items of another type can be in the same partition of the index.
+func (c *checked) isShared(e entry) bool {
+	return slices.ContainsFunc(c.entries, func(x entry) bool {
+		return x.index == e.index && x.entity.Type != e.entity.Type && sameForm(x.pk, e.pk)
+	})
 }
 
 // twice finds entities of which two items are in one partition of an index.
