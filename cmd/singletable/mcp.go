@@ -69,7 +69,7 @@ func (p *program) mcp(ctx context.Context, args []string) error {
 			return usageError("a budget must be greater than 0")
 		}
 	}
-	model, err := p.readModel(rest[0], *name)
+	file, _, _, err := p.readSchemaFile(rest[0], *name)
 	if err != nil {
 		return err
 	}
@@ -79,12 +79,12 @@ func (p *program) mcp(ctx context.Context, args []string) error {
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, nil))
 	server, err := agent.New(agent.Options{
-		Client: live.client, Model: model, Entities: entities, Partitions: partitions, Hidden: hidden, Call: call, Session: session,
+		Client: live.client, Model: file.Model, Accepted: file.Accepted, Entities: entities, Partitions: partitions, Hidden: hidden, Call: call, Session: session,
 		Patience: p.patience, Now: p.now, Log: log, Version: build().Version,
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stderr, "Reads %s in %s until standard input ends.\n", oneLine(model.Name), oneLine(live.region))
+	fmt.Fprintf(p.stderr, "Reads %s in %s until standard input ends.\n", oneLine(file.Name), oneLine(live.region))
 	return server.Run(ctx, agent.Transport(p.stdin, p.stdout, log))
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/table"
@@ -43,6 +44,8 @@ type Options struct {
 	Client *dynamodb.Client
 	// Model is the schema of the table with its entities.
 	Model tablemodel.Model
+	// Accepted are the findings about the model that stay.
+	Accepted []check.Accepted
 	// Entities are the types in the scope; all of the model by default.
 	Entities []string
 	// Partitions are the partition keys of the table in the scope: each is a key, or the
@@ -86,11 +89,14 @@ func New(o Options) (*mcp.Server, error) {
 
 // server holds a session.
 type server struct {
-	model tablemodel.Model
-	table *table.Table
-	scope scope
-	call  Budget
-	log   *slog.Logger
+	model    tablemodel.Model
+	accepted []check.Accepted
+	table    *table.Table
+	scope    scope
+	call     Budget
+	log      *slog.Logger
+	// isWhole means that the whole design of the table is in the scope.
+	isWhole bool
 	// patience is how long a call may take.
 	patience time.Duration
 	// turn is held by the call that runs, and guards the rest.
@@ -112,7 +118,7 @@ func newServer(o Options) (*server, error) {
 		}
 	}
 	s := &server{
-		model: tablemodel.Model{Table: spec}, table: t, call: o.Call, log: o.Log, patience: cmp.Or(o.Patience, 30*time.Second),
+		model: tablemodel.Model{Table: spec}, accepted: o.Accepted, table: t, call: o.Call, log: o.Log, patience: cmp.Or(o.Patience, 30*time.Second),
 		turn: make(chan struct{}, 1), left: o.Session, cursors: cursors{},
 		scope: scope{typeName: spec.TypeAttribute, partitions: partitions, hidden: o.Hidden},
 	}
@@ -126,6 +132,7 @@ func newServer(o Options) (*server, error) {
 			s.model.Entities = append(s.model.Entities, e)
 		}
 	}
+	s.isWhole = len(s.model.Entities) == len(o.Model.Entities) && len(o.Hidden) == 0
 	for _, name := range o.Entities {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("the schema file has no entity %q; it has %s", name, strings.Join(known, ", "))

@@ -171,7 +171,7 @@ func TestEachTool(t *testing.T) {
 		required := slices.Sorted(maps.Keys(input["properties"].(map[string]any)))
 		required = slices.DeleteFunc(required, func(name string) bool { return !slices.Contains(input["required"].([]any), any(name)) })
 		switch tool.Name {
-		case "describe_table", "explain_key", "get_item", "list_items":
+		case "describe_table", "explain_key", "check_design", "get_item", "list_items":
 			continue
 		}
 		best := 0
@@ -204,6 +204,9 @@ func TestEachTool(t *testing.T) {
 		t.Errorf("%d tools of patterns find something", found)
 	}
 	if got := s.call(t, "describe_table", nil); got.failed || len(got.Description["entities"].([]any)) != len(o.Model.Entities) {
+		t.Error(got.text)
+	}
+	if got := s.call(t, "check_design", nil); got.failed || got.ReadUnits != 0 || !strings.Contains(got.text, "low-cardinality-key") || !strings.Contains(got.text, "entity CATEGORY") {
 		t.Error(got.text)
 	}
 	got := s.call(t, "explain_key", map[string]any{"pk": "ORDER#o-1", "sk": "METADATA"})

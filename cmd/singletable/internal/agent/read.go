@@ -20,6 +20,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
@@ -330,6 +331,12 @@ func (s *server) describe(context.Context, arguments) (result, error) {
 		"keyPatterns": "{name} is an attribute, {n:4} a number of four digits, {at:time} a time, {name:lower} one in lower case, {1} a text that is no attribute; all else is constant",
 		"oneCall":     map[string]any{"items": s.call.Items, "readUnits": s.call.Units, "bytes": s.call.Bytes},
 	}}, nil
+}
+
+// checkDesign returns the findings about the model.
+func (s *server) checkDesign(context.Context, arguments) (result, error) {
+	found, accepted := check.Run(check.Design{Model: s.model, Factor: 1}, s.accepted)
+	return result{Description: map[string]any{"findings": append([]check.Finding{}, found...), "accepted": append([]check.Finding{}, accepted...)}}, nil
 }
 
 func (s *server) explain(_ context.Context, a arguments) (result, error) {

@@ -77,6 +77,9 @@ func (s *server) tools() []tool {
 			{name: "sk", does: "sort key, " + asStored},
 		}, s.explain},
 	}
+	if s.isWhole {
+		all = append(all, tool{"check_design", "Lists faults in the design of the table's keys and indexes, with what to do about each. It reads nothing.", nil, s.checkDesign})
+	}
 	// A key that is asked for as it is stored would tell whether a guess of a hidden attribute
 	// is right.
 	if len(s.scope.hidden) == 0 {

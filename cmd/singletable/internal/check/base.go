@@ -183,9 +183,9 @@ func (c *change) price() string {
 // settings compares TTL, the stream, and how the table is operated.
 func (c *change) settings() {
 	from, to := c.from.Table, c.to.Table
-	switch {
-	case from.TTLAttribute == to.TTLAttribute:
-	case from.TTLAttribute == "":
+	switch from.TTLAttribute {
+	case to.TTLAttribute:
+	case "":
 		c.add(before, "ttl", addIndex, "Look for items that have a number of seconds under %s: DynamoDB deletes those in the past. Then run singletable ensure, which turns TTL on.", to.TTLAttribute)
 	default:
 		c.add(before, "ttl", addIndex, "Turn TTL of %s off by hand, and if it has another attribute, run singletable ensure about an hour later: some items would never expire.", from.TTLAttribute)
