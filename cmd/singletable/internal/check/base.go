@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
 	"github.com/singletable/singletable/schema"
@@ -145,7 +146,7 @@ func (c *change) indexes() {
 // filledByPattern reports whether entities have patterns of keys in an index, whose queries
 // wait for a backfill.
 func (c *change) filledByPattern(index string) bool {
-	return slices.ContainsFunc(c.to.Entities, func(e tablemodel.Entity) bool { return entriesOf(e)[index] != "" })
+	return slices.ContainsFunc(c.to.Entities, func(e tablemodel.Entity) bool { return len(entriesOf(e)[index]) > 0 })
 }
 
 // layout is what of an index does not change.
@@ -246,28 +247,46 @@ func (c *change) entity(from, to tablemodel.Entity) {
 			c.add(cannot, at, itsParts, "Stored items have their version under %s, and a program that reads another attribute does not notice concurrent writes: keep the name.", from.Version)
 		}
 	}
-	added := without(to.Items, from.Items)
-	removed := without(from.Items, to.Items)
-	switch main := to.Items[0]; {
-	case sameKey(from.Items[0], main):
-	case len(without([]tablemodel.Pattern{main}, from.Items)) == 0:
-		c.add(release, at, changeKey, "The copy %s becomes the main item: both releases write both. Index keys and claims move with the backfill.", keyText(main))
-	default:
-		c.add(release, at, changeKey, "All of its main items move from %s to %s: add a copy under the new key and backfill, make it the main item, then drop the former key, in three releases.", keyText(from.Items[0]), keyText(to.Items[0]))
-	}
-	for _, p := range added {
-		if !sameKey(p, to.Items[0]) {
-			c.add(release, at, addCopy, "Release the copy %s, which each write of the entity stores. Read it only when the backfill is complete.", keyText(p))
-		}
-	}
-	for _, p := range removed {
-		if !sameKey(p, from.Items[0]) {
-			c.add(then, at, changeKey, "Release it with %s as one of FormerCopies, and without reads of it. The backfill deletes the stored copies.", keyText(p))
-		}
-	}
+	c.mainKey(at, from, to)
+	c.copies(at, from, to)
 	c.entries(at, from, to)
 	if slices.ContainsFunc(c.steps[count:], func(s Step) bool { return !s.Impossible }) {
 		c.filled = append(c.filled, to.Type)
+	}
+}
+
+// madeOf says what it means that a key is made of other attributes.
+const madeOf = "%s is made of %s, and was made of %s. If an attribute only has another name, the keys stay: see Attribute renamed. If the values differ, all items move: "
+
+// mainKey compares the keys of the main items.
+func (c *change) mainKey(at string, from, to tablemodel.Entity) {
+	old, now := from.Items[0], to.Items[0]
+	const move = "add a copy under the new key and backfill, make it the main item, then drop the former key, in three releases."
+	switch {
+	case sameKey(old, now):
+	case len(without([]tablemodel.Pattern{now}, from.Items)) == 0:
+		c.add(release, at, changeKey, "The copy %s becomes the main item: both releases write both. Index keys and claims move with the backfill.", keyText(now))
+	case sameTexts(old, now):
+		c.add(release, at, changeKey, madeOf+move, "Its key", keyText(now), keyText(old))
+	default:
+		c.add(release, at, changeKey, "All of its main items move from %s to %s: "+move, keyText(old), keyText(now))
+	}
+}
+
+// copies compares the copies.
+func (c *change) copies(at string, from, to tablemodel.Entity) {
+	added, removed := without(to.Items[1:], from.Items), without(from.Items[1:], to.Items)
+	for _, p := range added {
+		i := slices.IndexFunc(removed, func(x tablemodel.Pattern) bool { return sameTexts(p, x) })
+		if i < 0 {
+			c.add(release, at, addCopy, "Release the copy %s, which each write of the entity stores. Read it only when the backfill is complete.", keyText(p))
+			continue
+		}
+		c.add(release, at, changeKey, madeOf+"keep the former copy until reads of it are gone.", "A copy", keyText(p), keyText(removed[i]))
+		removed = slices.Delete(removed, i, i+1)
+	}
+	for _, p := range removed {
+		c.add(then, at, changeKey, "Release it with %s as one of FormerCopies, and without reads of it. The backfill deletes the stored copies.", keyText(p))
 	}
 }
 
@@ -275,37 +294,62 @@ func (c *change) entity(from, to tablemodel.Entity) {
 func (c *change) entries(at string, from, to tablemodel.Entity) {
 	had, has := entriesOf(from), entriesOf(to)
 	for _, index := range slices.Sorted(maps.Keys(has)) {
-		old, there := had[index]
+		old, now, in := had[index], has[index], at+", index "+index
 		switch {
-		case old == has[index]:
-		case there:
-			c.add(cannot, at+", index "+index, addIndex, "While the backfill changes its keys from %s to %s, a query finds a part of the items: give them their keys in an index under another name.", old, has[index])
+		case slices.EqualFunc(old, now, sameKey):
+		case slices.EqualFunc(old, now, sameTexts):
+			c.add(release, in, addIndex, madeOf+"give them their keys in an index under another name.", "Its key", keysText(now), keysText(old))
+		case len(old) > 0:
+			c.add(cannot, in, addIndex, "While the backfill changes its keys from %s to %s, a query finds a part of the items: give them their keys in an index under another name.", keysText(old), keysText(now))
 		default:
-			c.add(release, at+", index "+index, addIndex, "Release a program that sets its keys, and does not yet query them.")
-			c.add(then, at+", index "+index, addIndex, "Release the queries when the backfill is complete.")
+			c.add(release, in, addIndex, "Release a program that sets its keys, and does not yet query them.")
+			c.add(then, in, addIndex, "Release the queries when the backfill is complete.")
 		}
 	}
 	for _, index := range slices.Sorted(maps.Keys(had)) {
-		if _, there := has[index]; !there && indexesOf(c.to.Table)[index].layout != "" {
+		if len(has[index]) == 0 && indexesOf(c.to.Table)[index].layout != "" {
 			c.add(then, at+", index "+index, dropIndex, "Release a program without queries for it, then one that removes its keys from stored items.")
 		}
 	}
 }
 
 // entriesOf returns the keys of an entity in each index.
-func entriesOf(e tablemodel.Entity) map[string]string {
-	all := map[string]string{}
+func entriesOf(e tablemodel.Entity) map[string][]tablemodel.Pattern {
+	all := map[string][]tablemodel.Pattern{}
 	for _, p := range e.Items {
-		for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
-			all[index] = strings.TrimPrefix(all[index]+" and "+keyText(p.Indexes[index]), " and ")
+		for index, in := range p.Indexes {
+			all[index] = append(all[index], in)
 		}
 	}
 	return all
 }
 
-func sameKey(a, b tablemodel.Pattern) bool { return a.PK == b.PK && a.SK == b.SK }
+// sameKey reports whether two patterns make the same key. A part that is not known can be any
+// attribute.
+func sameKey(a, b tablemodel.Pattern) bool {
+	return sameTexts(a, b) && slices.EqualFunc(namesIn(a), namesIn(b), func(a, b string) bool {
+		return a == b || pattern.IsNumber(a) || pattern.IsNumber(b)
+	})
+}
+
+// sameTexts reports whether two patterns differ in the names of attributes only.
+func sameTexts(a, b tablemodel.Pattern) bool {
+	return a.SK == "" == (b.SK == "") && slices.EqualFunc(pattern.Split(a.PK+"#"+a.SK), pattern.Split(b.PK+"#"+b.SK), func(a, b pattern.Segment) bool {
+		return a.Constant() == b.Constant() && a.Before == b.Before && a.After == b.After && (a.Form == b.Form || a.Unknown() || b.Unknown())
+	})
+}
+
+func namesIn(p tablemodel.Pattern) []string { return pattern.Names(p.PK + "#" + p.SK) }
 
 func keyText(p tablemodel.Pattern) string { return strings.TrimSuffix(p.PK+" / "+p.SK, " / ") }
+
+func keysText(all []tablemodel.Pattern) string {
+	var texts []string
+	for _, p := range all {
+		texts = append(texts, keyText(p))
+	}
+	return strings.Join(texts, " and ")
+}
 
 // without returns the patterns of one list whose keys the other one lacks.
 func without(all, other []tablemodel.Pattern) []tablemodel.Pattern {

@@ -64,8 +64,16 @@ func TestSteps(t *testing.T) {
 		"a copy less": {items(byID + "," + byCustomer), items(byID), []string{
 			backfill, "next release: entity ORDER #key-format-changed",
 		}},
-		"another main key": {items(byID), items(byCustomer), []string{"release: entity ORDER #key-format-changed", backfill}},
-		"a copy as main":   {items(byID + "," + byCustomer), items(byCustomer + "," + byID), []string{"release: entity ORDER #key-format-changed", backfill}},
+		"another main key":                {items(byID), items(byCustomer), []string{"release: entity ORDER #key-format-changed", backfill}},
+		"a copy as main":                  {items(byID + "," + byCustomer), items(byCustomer + "," + byID), []string{"release: entity ORDER #key-format-changed", backfill}},
+		"an attribute of the key":         {items(byID), items(strings.Replace(byID, "{id}", "{orderId}", 1)), []string{"release: entity ORDER #key-format-changed", backfill}},
+		"an attribute that was not known": {gsi + ", " + items(strings.Replace(inIndex, "{status}", "{1}", 1)), gsi + ", " + items(inIndex), nil},
+		"an attribute of a copy": {items(byID + "," + byCustomer), items(byID + "," + strings.Replace(byCustomer, "{customer}", "{buyer}", 1)), []string{
+			"release: entity ORDER #key-format-changed", backfill,
+		}},
+		"an attribute of an index": {gsi + ", " + items(inIndex), gsi + ", " + items(strings.Replace(inIndex, "{status}", "{state}", 1)), []string{
+			"release: entity ORDER, index GSI1 #access-pattern-added-by-an-index", backfill,
+		}},
 		"a version": {strings.Replace(items(byID), `"version": "v", `, "", 1), items(byID), []string{
 			"release: entity ORDER #the-parts", backfill,
 		}},

@@ -86,10 +86,12 @@ func TestRules(t *testing.T) {
 		"a hot key of the load":  {order("ALL#{1}", "{at:time}#{id}"), write(t, 1500, `, "indexes": [{"in": "GSI1", "keys": "k"}]`), "hot-partition-key", `keys "k" in index GSI1`},
 		"a calm key of the load": {order("ALL#{1}", "{at:time}#{id}"), write(t, 900, `, "indexes": [{"in": "GSI1", "keys": "k"}]`), "hot-partition-key", ""},
 
-		"all under one key":   {entities(`{"type": "CATEGORY", "items": [{"pk": "CATEGORIES", "sk": "CATEGORY#{id}"}]}`), nil, "low-cardinality-key", "entity CATEGORY"},
-		"a status":            {order("STATUS#{status}", "{id}"), nil, "low-cardinality-key", "entity ORDER, index GSI1"},
-		"a tenant's status":   {order("STATUS#{tenant}#{status}", "{id}"), nil, "low-cardinality-key", ""},
-		"few, and a low rate": {order("STATUS#{status}", "{id}"), write(t, 5, `, "indexes": [{"in": "GSI1", "keys": "k"}]`), "low-cardinality-key", ""},
+		"all under one key":        {entities(`{"type": "CATEGORY", "items": [{"pk": "CATEGORIES", "sk": "CATEGORY#{id}"}]}`), nil, "low-cardinality-key", "entity CATEGORY"},
+		"a status":                 {order("STATUS#{status}", "{id}"), nil, "low-cardinality-key", "entity ORDER, index GSI1"},
+		"a tenant's status":        {order("STATUS#{tenant}#{status}", "{id}"), nil, "low-cardinality-key", ""},
+		"attributes of few values": {`"indexes": [{"name": "GSI1", "pks": [{"name": "entityType"}, {"name": "status"}]}]`, nil, "low-cardinality-key", "index GSI1"},
+		"attributes of a tenant":   {`"indexes": [{"name": "GSI1", "pks": [{"name": "entityType"}, {"name": "tenant"}]}]`, nil, "low-cardinality-key", ""},
+		"few, and a low rate":      {order("STATUS#{status}", "{id}"), write(t, 5, `, "indexes": [{"in": "GSI1", "keys": "k"}]`), "low-cardinality-key", ""},
 
 		"a time behind the id":    {order("CUSTOMER#{customer}", "{id}#{at:time}"), nil, "sort-key-without-order", "entity ORDER, index GSI1"},
 		"a time first":            {order("CUSTOMER#{customer}", "{at:time}#{id}"), nil, "sort-key-without-order", ""},
@@ -97,7 +99,11 @@ func TestRules(t *testing.T) {
 		"a constant in an index":  {order("STATUS#{status}", "ORDER"), nil, "sort-key-without-order", "entity ORDER, index GSI1"},
 		"a constant for one item": {order("EMAIL#{email}", "ORDER"), nil, "sort-key-without-order", ""},
 		"a number of any width":   {entities(`{"type": "PART", "items": [{"pk": "PART#{id}#{n:4}", "sk": "A"}, {"pk": "A#{id}", "sk": "{n}"}]}`), nil, "sort-key-without-order", "entity PART, items[1]"},
-		"a number of one width":   {entities(`{"type": "PART", "items": [{"pk": "PART#{id}#{n:4}", "sk": "A"}, {"pk": "A#{id}", "sk": "{n:4}"}]}`), nil, "sort-key-without-order", ""},
+		"a number as a key": {
+			`"indexes": [{"name": "GSI1", "pk": "a", "sk": "b", "skType": "N"}], "entities": [{"type": "PART", "items": [{"pk": "PART#{id}#{n:4}", "sk": "A", "indexes": {"GSI1": {"pk": "A#{a}", "sk": "{n}"}}}]}]`,
+			nil, "sort-key-without-order", "",
+		},
+		"a number of one width": {entities(`{"type": "PART", "items": [{"pk": "PART#{id}#{n:4}", "sk": "A"}, {"pk": "A#{id}", "sk": "{n:4}"}]}`), nil, "sort-key-without-order", ""},
 
 		"two types, one key":   {entities(user, `{"type": "ADMIN", "items": [{"pk": "USER#{adminId}", "sk": "PROFILE"}]}`), nil, "same-key", "entity ADMIN"},
 		"two types, two keys":  {entities(user, `{"type": "ADMIN", "items": [{"pk": "USER#{adminId}", "sk": "ADMIN"}]}`), nil, "same-key", ""},

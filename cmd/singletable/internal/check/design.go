@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
 	"github.com/singletable/singletable/schema"
@@ -88,17 +90,27 @@ func (c *checked) of(e entry) (all []entry) {
 	return all
 }
 
+// isText reports whether the sort key of the entry is a text.
+func (c *checked) isText(e entry) bool {
+	kind := c.table.SKType
+	if i := slices.IndexFunc(c.table.Indexes, func(x schema.Index) bool { return x.Name == e.index }); i >= 0 {
+		kind = c.table.Indexes[i].SKType
+	}
+	return kind == types.ScalarAttributeTypeS
+}
+
 func indexPlace(i int, x schema.Index) place {
 	return place{"index " + x.Name, fmt.Sprintf("indexes[%d]", i), false}
 }
 
-// spread is how many partition keys the items of an entity have.
+// spread is how many partition keys the items of an entity have, the most first: a key of
+// several attributes has as many values as that of them with the most.
 type spread int
 
 const (
 	many   spread = iota // or not known
-	few                  // such as STATUS#{status}
 	period               // such as DAY#{day}: many, of which one is written at a time
+	few                  // such as STATUS#{status}
 	one                  // a constant
 )
 
@@ -113,21 +125,24 @@ var (
 // partitions returns how many partition keys the pattern makes. A text that is not known can
 // be a shard, so it counts as many.
 func (e entry) partitions() spread {
-	names := pattern.Names(e.pattern.PK)
-	if len(names) == 0 {
-		return one
-	}
-	kind := few
+	kind := one
 	for _, s := range e.pk {
-		switch {
-		case s.Constant():
-		case strings.HasPrefix(s.Form, "time"), periods.MatchString(s.Name):
-			kind = period
-		case !fewValues.MatchString(s.Name):
-			return many
+		if !s.Constant() {
+			kind = min(kind, spreadOf(s.Name, strings.HasPrefix(s.Form, "time")))
 		}
 	}
 	return kind
+}
+
+// spreadOf returns how many values an attribute has, by its name.
+func spreadOf(name string, isTime bool) spread {
+	switch {
+	case isTime, periods.MatchString(name):
+		return period
+	case fewValues.MatchString(name):
+		return few
+	}
+	return many
 }
 
 // first returns the first segment of a sort key that varies.
@@ -168,10 +183,11 @@ func contains(all, names []string) bool {
 }
 
 // sameForm reports whether the patterns can make the same text: their segments have the same
-// constants, and vary at the same places.
+// constants, and vary at the same places in a form that can be the same.
 func sameForm(a, b []pattern.Segment) bool {
 	return slices.EqualFunc(a, b, func(a, b pattern.Segment) bool {
-		return a.Constant() == b.Constant() && a.Before == b.Before && a.After == b.After
+		return a.Constant() == b.Constant() && a.Before == b.Before && a.After == b.After &&
+			(a.Form == b.Form || a.Form == "" || b.Form == "")
 	})
 }
 

@@ -145,6 +145,17 @@ func (c *checked) fewKeys(found report) {
 		}
 		found(e.at, "All %s are under the partition key %s of %s, which has %s.", e.entity.Type, e.pattern.PK, e.in(), how)
 	}
+	for i, x := range c.table.Indexes {
+		kind := one
+		for _, a := range x.PKs {
+			if a.Name != c.table.TypeAttribute {
+				kind = min(kind, spreadOf(a.Name, false))
+			}
+		}
+		if len(x.PKs) > 0 && kind >= few && !c.calm(x.Name) {
+			found(indexPlace(i, x), "The partition key of index %s has few values, by the names of its attributes.", x.Name)
+		}
+	}
 }
 
 // noOrder finds lists whose sort keys give them no order.
@@ -162,7 +173,7 @@ func (c *checked) noOrder(found report) {
 			found(e.at, "All %s of a partition of index %s have the same sort key, so a query returns them in no order.", e.entity.Type, e.index)
 		}
 		for _, s := range e.sk {
-			if s.Name != "" && s.Form == "" && c.isPadded(e, s.Name) {
+			if s.Name != "" && s.Form == "" && c.isText(e) && c.isPadded(e, s.Name) {
 				found(e.at, "The number {%s} is padded in another key of %s and not in this sort key, where 10 is before 9.", s.Name, e.entity.Type)
 			}
 		}
