@@ -61,6 +61,7 @@ const (
 	dropIndex   = recipes + "#index-dropped"
 	otherTable  = recipes + "#from-another-table"
 	itsParts    = recipes + "#the-parts"
+	vectors     = "docs/vectors.md"
 	deletedData = "docs/delete-data.md"
 )
 
@@ -121,6 +122,9 @@ func (c *change) indexes() {
 			c.add(cannot, at, addIndex, "The keys and the projection of an index stay: add one under another name, move the queries to it, and delete this one.")
 		case x.local:
 			c.add(cannot, at, addIndex, "A local index is created with its table only: use a global index, or copy the items into a new table.")
+		case x.vector:
+			c.add(before, at, vectors, "Run singletable ensure: DynamoDB builds the index while reads and writes go on.")
+			c.add(then, at, vectors, "Search it when singletable verify says that it is active.")
 		default:
 			c.add(before, at, addIndex, "Run singletable ensure: DynamoDB builds the index while reads and writes go on%s.", c.price())
 			if !c.filledByPattern(name) {
@@ -137,8 +141,8 @@ func (c *change) indexes() {
 			c.add(cannot, at, dropIndex, "A local index stays as long as its table.")
 			continue
 		}
-		c.add(release, at, dropIndex, "Release a program without queries of it, which still sets its keys.")
-		c.add(then, at, dropIndex, "Release one that removes the keys.")
+		c.add(release, at, dropIndex, "Release a program that does not read it, and still writes what is in it.")
+		c.add(then, at, dropIndex, "Release one that removes its keys from stored items.")
 		c.add(last, at, dropIndex, "Delete the index by hand: singletable ensure drops nothing.")
 	}
 }
@@ -151,8 +155,8 @@ func (c *change) filledByPattern(index string) bool {
 
 // layout is what of an index does not change.
 type layout struct {
-	layout string
-	local  bool
+	layout        string
+	local, vector bool
 }
 
 func indexesOf(t schema.Table) map[string]layout {
@@ -160,10 +164,10 @@ func indexesOf(t schema.Table) map[string]layout {
 	for _, x := range t.Indexes {
 		partition, sort := x.Keys()
 		include := slices.Sorted(slices.Values(x.Include))
-		all[x.Name] = layout{fmt.Sprint(partition, sort, x.Local, x.Projection, include), x.Local}
+		all[x.Name] = layout{fmt.Sprint(partition, sort, x.Local, x.Projection, include), x.Local, false}
 	}
 	for _, x := range t.Vectors {
-		all[x.Name] = layout{fmt.Sprintf("%+v", x), false}
+		all[x.Name] = layout{fmt.Sprintf("%+v", x), false, true}
 	}
 	return all
 }

@@ -44,6 +44,9 @@ func TestSteps(t *testing.T) {
 			"before the release: index GSI2 #access-pattern-added-by-an-index",
 			"next release: index GSI2 #access-pattern-added-by-an-index",
 		}},
+		"a vector index": {items(byID), `"vectors": [{"name": "near", "attribute": "vector", "dimensions": 4}], ` + items(byID), []string{
+			"before the release: index near docs/vectors.md", "next release: index near docs/vectors.md",
+		}},
 		"an index less": {gsi + ", " + items(inIndex), items(byID), []string{
 			"release: index GSI1 #index-dropped", "next release: index GSI1 #index-dropped", "at last: index GSI1 #index-dropped",
 		}},
