@@ -73,6 +73,7 @@
 // editors complete and check a file by it. What is left out has the default of the
 // library. A member of another name is refused, and so is one that is there twice. A
 // file has at most 1 MiB. verify, plan and ensure do not look at the entities.
+// Its member accepted has findings of check that stay, with the reasons.
 //
 // # Credentials
 //

@@ -84,12 +84,12 @@ const staleAcceptance = "stale-acceptance"
 // are accepted apart. An accepted finding that does not occur any more is a finding, unless its
 // rule needs a load and there is none.
 func Run(d Design, accepted []Accepted) (open, kept []Finding) {
-	all, without := find(d), d
-	without.Load = nil
+	all := find(d)
+	// A load can show that a finding is no fault, and the build can run without the load, too.
+	without := find(Design{Model: d.Model, Factor: d.Factor})
 	used := make([]bool, len(accepted))
 	for i, a := range accepted {
-		// A load can show that a finding is no fault, and the build can run without the load, too.
-		used[i] = slices.ContainsFunc(find(without), func(f Finding) bool { return a.ID == f.ID && a.Place == f.Place })
+		used[i] = slices.ContainsFunc(without, func(f Finding) bool { return a.ID == f.ID && a.Place == f.Place })
 	}
 	for _, f := range all {
 		i := slices.IndexFunc(accepted, func(a Accepted) bool { return a.ID == f.ID && a.Place == f.Place })
