@@ -185,7 +185,7 @@ func (c *change) price() string {
 		quantity.Of(int64(units), "item"), gb, units*simulate.USEast().WriteMillion/1e6)
 }
 
-// settings compares TTL, the stream, and how the table is operated.
+// settings compares TTL and the stream. Singletable plan knows the others, of the live table.
 func (c *change) settings() {
 	from, to := c.from.Table, c.to.Table
 	switch from.TTLAttribute {
@@ -203,12 +203,6 @@ func (c *change) settings() {
 		c.add(last, "stream", addIndex, "Turn the stream off by hand, when its consumers are gone.")
 	default:
 		c.add(before, "stream", addIndex, "Let the consumers read to the end, turn the stream off by hand, run singletable ensure, and connect the consumers to the new stream.")
-	}
-	if from.BillingMode != to.BillingMode {
-		c.add(before, "billingMode", addIndex, "Run singletable plan: where the live table has another one, change it by hand.")
-	}
-	if to.PointInTimeRecovery && !from.PointInTimeRecovery || to.DeletionProtection && !from.DeletionProtection {
-		c.add(before, "protections", addIndex, "Run singletable ensure, which turns point-in-time recovery and deletion protection on.")
 	}
 }
 

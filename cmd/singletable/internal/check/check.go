@@ -102,7 +102,7 @@ func Run(d Design, accepted []Accepted) (open, kept []Finding) {
 	}
 	for i, a := range accepted {
 		at := slices.IndexFunc(rules(), func(r rule) bool { return r.id == a.ID })
-		if used[i] || at >= 0 && rules()[at].decidedByLoad && d.Load == nil {
+		if used[i] || at >= 0 && rules()[at].by != file && d.Load == nil {
 			continue
 		}
 		open = append(open, Finding{
@@ -117,7 +117,7 @@ func Run(d Design, accepted []Accepted) (open, kept []Finding) {
 func find(d Design) (all []Finding) {
 	c := newChecked(d)
 	for _, r := range rules() {
-		if r.load && d.Load == nil {
+		if r.by == load && d.Load == nil {
 			continue
 		}
 		r.find(c, func(at place, format string, args ...any) {

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -10,104 +9,86 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // rule finds a kind of fault.
 type rule struct {
-	id, do, source string
-	// load means that the rule needs a load, decidedByLoad that it finds more or less with one.
-	load, decidedByLoad bool
-	find                func(c *checked, found report)
+	id, source string
+	by         decided
+	find       func(c *checked, found report)
+	do         string
 }
+
+// decided says what a rule looks at.
+type decided int
+
+const (
+	file decided = iota
+	load
+	fileAndLoad
+)
+
+// Sources of several rules.
+const (
+	distribute = `AWS: "Designing partition keys to distribute your workload in DynamoDB", Amazon DynamoDB Developer Guide`
+	general    = `AWS: "General guidelines for secondary indexes in DynamoDB", Amazon DynamoDB Developer Guide`
+	partitions = `AWS: "Best practices for designing and using partition keys effectively in DynamoDB", Amazon DynamoDB Developer Guide`
+)
 
 // rules returns all rules. Their order is that of findings.
 func rules() []rule {
-	return slices.Concat(keyRules(), indexRules(), entityRules(), volumeRules())
-}
-
-// keyRules are about partition and sort keys.
-func keyRules() []rule {
-	const distribute = `AWS: "Designing partition keys to distribute your workload in DynamoDB", Amazon DynamoDB Developer Guide`
 	return []rule{
 		{
-			id: "hot-partition-key", decidedByLoad: true,
-			do:     "Spread the key over shards, as package shard does, or add an attribute with many values. Accept it if the rate stays low, or say the rate in -load.",
-			source: distribute, find: (*checked).hotKeys,
+			"hot-partition-key", distribute, fileAndLoad, (*checked).hotKeys,
+			"Spread the key over shards, as package shard does, or add an attribute with many values. Accept it if the rate stays low, or say the rate in -load.",
 		},
 		{
-			id: "low-cardinality-key", decidedByLoad: true,
-			do:     "Add an attribute with many values to the partition key. Accept it if there are few items, or say the rate in -load.",
-			source: distribute, find: (*checked).fewKeys,
+			"low-cardinality-key", distribute, fileAndLoad, (*checked).fewKeys,
+			"Add an attribute with many values to the partition key. Accept it if there are few items, or say the rate in -load.",
 		},
 		{
-			id:     "sort-key-without-order",
-			do:     "Put what the list is sorted by first in the sort key: {at:time} for a time, {n:10} for a number. Accept it if no query asks for an order.",
-			source: `AWS: "Best practices for using sort keys to organize data in DynamoDB", Amazon DynamoDB Developer Guide`,
-			find:   (*checked).noOrder,
+			"sort-key-without-order", `AWS: "Best practices for using sort keys to organize data in DynamoDB", Amazon DynamoDB Developer Guide`, file, (*checked).noOrder,
+			"Put what the list is sorted by first in the sort key: {at:time} for a time, {n:10} for a number. Accept it if no query asks for an order.",
 		},
 		{
-			id:     "same-key",
-			do:     "Begin one of the keys with another prefix. Accept it if one must exclude the other, and both are created on the condition that the key is free.",
-			source: "AWS: PutItem, Amazon DynamoDB API Reference", find: (*checked).sameKeys,
-		},
-	}
-}
-
-// indexRules are about indexes.
-func indexRules() []rule {
-	const general = `AWS: "General guidelines for secondary indexes in DynamoDB", Amazon DynamoDB Developer Guide`
-	return []rule{
-		{
-			id: "unused-index", decidedByLoad: true,
-			do:     "Delete the index, or add to the file what is in it, and to the load what queries it.",
-			source: general, find: (*checked).unused,
+			"same-key", "AWS: PutItem, Amazon DynamoDB API Reference", file, (*checked).sameKeys,
+			"Begin one of the keys with another prefix. Accept it if one must exclude the other, and both are created on the condition that the key is free.",
 		},
 		{
-			id:     "duplicate-index",
-			do:     "Query one of them, and delete the other.",
-			source: general, find: (*checked).duplicates,
+			"unused-index", general, fileAndLoad, (*checked).unused,
+			"Delete the index, or add to the file what is in it, and to the load what queries it.",
 		},
 		{
-			id:     "copy-instead-of-projection",
-			do:     "Keep the copy if it is read consistently or its key must be unique. Otherwise keep the index, whose entries take no transaction. Accept it if the index holds a part of them only.",
-			source: general, find: (*checked).twoLists,
+			"copy-instead-of-projection", general, file, (*checked).twoLists,
+			"Keep the copy if it is read consistently or its key must be unique. Otherwise keep the index, whose entries take no transaction. Accept it if the index holds a part of them only.",
 		},
 		{
-			id:     "twice-in-index",
-			do:     "Give the key of the index to one of the items.",
-			source: "singletable: repo.New refuses it", find: (*checked).twice,
+			"local-index-collection", `AWS: "Local secondary indexes", Amazon DynamoDB Developer Guide`, file, (*checked).local,
+			"Use a global index, unless queries of it have to be consistent and each partition stays small.",
 		},
 		{
-			id:     "local-index-collection",
-			do:     "Use a global index, unless queries of it have to be consistent and each partition stays small.",
-			source: `AWS: "Local secondary indexes", Amazon DynamoDB Developer Guide`, find: (*checked).local,
+			"expiry-not-projected", `AWS: "Working with expired items and time to live (TTL)", Amazon DynamoDB Developer Guide`, file, (*checked).expiryHidden,
+			"Include the attribute in the projection.",
 		},
 		{
-			id:     "expiry-not-projected",
-			do:     "Include the attribute in the projection.",
-			source: `AWS: "Working with expired items and time to live (TTL)", Amazon DynamoDB Developer Guide`, find: (*checked).expiryHidden,
-		},
-	}
-}
-
-// entityRules are about what is stored of an entity.
-func entityRules() []rule {
-	return []rule{
-		{
-			id: "expiry-without-ttl", decidedByLoad: true,
-			do:     "Name the attribute as ttl of the schema. Accept it if items with a past expiry stay.",
-			source: `AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide`, find: (*checked).noTTL,
+			"expiry-without-ttl", `AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide`, fileAndLoad, (*checked).noTTL,
+			"Name the attribute as ttl of the schema. Accept it if items with a past expiry stay.",
 		},
 		{
-			id:     "copies-without-version",
-			do:     "Give the entity a version attribute, and the file its name.",
-			source: "singletable: repo.New refuses it", find: (*checked).noVersion,
+			"transaction-too-large", "AWS: TransactWriteItems, Amazon DynamoDB API Reference", fileAndLoad, (*checked).largeTransactions,
+			"Store the copies as an index, or divide the write into steps that can be repeated.",
 		},
 		{
-			id: "transaction-too-large", decidedByLoad: true,
-			do:     "Store the copies as an index, or divide the write into steps that can be repeated.",
-			source: "AWS: TransactWriteItems, Amazon DynamoDB API Reference", find: (*checked).largeTransactions,
+			"counter-too-hot", partitions, load, (*checked).hotItems,
+			"Count in several items, and add them up when the number is read. An item that is only read too often takes copies, or a cache.",
+		},
+		{
+			"item-too-large", `AWS: "Best practices for storing large items and attributes in DynamoDB", Amazon DynamoDB Developer Guide`, load, (*checked).largeItems,
+			"Store what grows as items of their own, compress it, or keep it in S3.",
+		},
+		{
+			"wide-projection", general, load, (*checked).wide,
+			"Project the attributes that queries of the index need. Accept it if they need all.",
 		},
 	}
 }
@@ -129,7 +110,7 @@ func (c *checked) hotKeys(found report) {
 			found(e.at, "All writes of %s go to the end of %s: it takes 1,000 write units a second, and sort keys that grow cannot be divided.", e.entity.Type, key)
 		}
 	}
-	c.hotKinds(found)
+	c.refused("growing", found, "shards")
 }
 
 // fewKeys finds partition keys that hold all of an entity.
@@ -235,29 +216,6 @@ func (c *checked) unused(found report) {
 	}
 }
 
-// duplicates finds indexes with the same keys.
-func (c *checked) duplicates(found report) {
-	keysOf := func(name string) map[string]string {
-		all := map[string]string{}
-		for _, e := range c.entries {
-			if e.index == name {
-				all[fmt.Sprintf("%s[%d]", e.entity.Type, e.item)] = shown(e)
-			}
-		}
-		return all
-	}
-	for i, x := range c.table.Indexes {
-		for _, y := range c.table.Indexes[:i] {
-			attributes := x.PK != "" && x.PK == y.PK && (x.SK == "" || x.SK == y.SK)
-			patterns := len(keysOf(x.Name)) > 0 && maps.Equal(keysOf(x.Name), keysOf(y.Name))
-			if attributes || patterns {
-				found(indexPlace(i, x), "A query of index %s can be one of index %s, which has the same keys.", x.Name, y.Name)
-				break
-			}
-		}
-	}
-}
-
 // twoLists finds entities that are listed by a copy and by the same key of an index. An index
 // with the keys of the main item is no fault: it can be a filter, or a partition of several types.
 func (c *checked) twoLists(found report) {
@@ -279,25 +237,6 @@ func (c *checked) isShared(e entry) bool {
 	return slices.ContainsFunc(c.entries, func(x entry) bool {
 		return x.index == e.index && x.entity.Type != e.entity.Type && sameForm(x.pk, e.pk)
 	})
-}
-
-// twice finds entities of which two items are in one partition of an index.
-func (c *checked) twice(found report) {
-	for i, e := range c.entries {
-		if e.index != "" && e.isKnown() && slices.ContainsFunc(c.entries[:i], func(x entry) bool {
-			return x.isKnown() && x.entity.Type == e.entity.Type && x.index == e.index && x.pattern.PK == e.pattern.PK
-		}) {
-			found(e.at, "Two items of %s are under the partition key %s of index %s: a query returns it twice.", e.entity.Type, e.pattern.PK, e.index)
-		}
-	}
-}
-
-// isKnown reports whether the item's key in the table is made of attributes. Where it is not,
-// the items of an entity can be other forms of one key, and are then no copies.
-func (e entry) isKnown() bool { return isKnown(e.entity.Items[e.item]) }
-
-func isKnown(p tablemodel.Pattern) bool {
-	return !slices.ContainsFunc(slices.Concat(pattern.Names(p.PK), pattern.Names(p.SK)), pattern.IsNumber)
 }
 
 // local finds local indexes.
@@ -334,16 +273,6 @@ func (c *checked) noTTL(found report) {
 		}
 	}
 	c.expiresInLoad(found)
-}
-
-// noVersion finds entities whose copies can drift apart.
-func (c *checked) noVersion(found report) {
-	for i, e := range c.Model.Entities {
-		if len(e.Items) > 1 && e.Version == "" && !slices.ContainsFunc(e.Items, func(p tablemodel.Pattern) bool { return !isKnown(p) }) {
-			found(place{"entity " + e.Type, fmt.Sprintf("entities[%d]", i), false},
-				"%s has copies and no version, so two writers can leave items of different writes.", e.Type)
-		}
-	}
 }
 
 // maxTransaction is how many items a transaction writes. AWS: TransactWriteItems, Amazon

@@ -10,35 +10,6 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
 )
 
-// volumeRules need a load.
-func volumeRules() []rule {
-	return []rule{
-		{
-			id: "counter-too-hot", load: true, decidedByLoad: true,
-			do:     "Count in several items, and add them up when the number is read.",
-			source: `AWS: "Best practices for designing and using partition keys effectively in DynamoDB", Amazon DynamoDB Developer Guide`,
-			find:   (*checked).hotItems,
-		},
-		{
-			id: "capacity-too-small", load: true, decidedByLoad: true,
-			do:     "Raise the provisioned capacity, or have AWS raise the quota.",
-			source: `AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide`, find: (*checked).capacity,
-		},
-		{
-			id: "item-too-large", load: true, decidedByLoad: true,
-			do:     "Store what grows as items of their own, compress it, or keep it in S3.",
-			source: `AWS: "Best practices for storing large items and attributes in DynamoDB", Amazon DynamoDB Developer Guide`,
-			find:   (*checked).largeItems,
-		},
-		{
-			id: "wide-projection", load: true, decidedByLoad: true,
-			do:     "Project the attributes that queries of the index need. Accept it if they need all.",
-			source: `AWS: "General guidelines for secondary indexes in DynamoDB", Amazon DynamoDB Developer Guide`,
-			find:   (*checked).wide,
-		},
-	}
-}
-
 // queried reports whether a pattern of the load queries an index.
 func (c *checked) queried(index string) bool {
 	return slices.ContainsFunc(c.Load.Patterns, func(p simulate.Pattern) bool {
@@ -46,59 +17,21 @@ func (c *checked) queried(index string) bool {
 	})
 }
 
-// refused calls found for each key or place that refuses requests at the factor for good.
-func (c *checked) refused(found func(x simulate.Limit)) {
+// refused calls found for each kind of keys that refuses requests at the factor for good, and
+// over how many shards or items it would not.
+func (c *checked) refused(sortKeys string, found report, more string) {
 	for _, x := range c.limits {
-		if !x.Adapts && x.Factor < c.Factor {
-			found(x)
+		if x.Adapts || x.Factor >= c.Factor || x.Keys == "" || c.Load.Keys[x.Keys].SortKeys != sortKeys {
+			continue
 		}
+		n := math.Ceil(c.Factor / x.Factor * float64(c.Load.Keys[x.Keys].Shards))
+		found(place{fmt.Sprintf("keys %q in %s", x.Keys, entry{index: x.Place}.in()), "keys." + x.Keys, true},
+			"At %g times today's load %s: %.0f %s would take it.", c.Factor, x.Why, n, more)
 	}
-}
-
-func kindPlace(x simulate.Limit) place {
-	in := "the table"
-	if x.Place != "" {
-		in = "index " + x.Place
-	}
-	if x.Keys == "" {
-		return place{in, "patterns", true}
-	}
-	return place{fmt.Sprintf("keys %q in %s", x.Keys, in), "keys." + x.Keys, true}
-}
-
-// hotKinds finds keys of the load whose ends take more writes than a partition.
-func (c *checked) hotKinds(found report) {
-	c.refused(func(x simulate.Limit) {
-		if x.Keys != "" && x.Write && c.Load.Keys[x.Keys].SortKeys == "growing" {
-			found(kindPlace(x), "At %s times today's load %s: %d shards would take it.", factorText(c.Factor), x.Why, c.shards(x))
-		}
-	})
-}
-
-// shards returns over how many shards the key would have to be.
-func (c *checked) shards(x simulate.Limit) int {
-	return int(math.Ceil(c.Factor / x.Factor * float64(c.Load.Keys[x.Keys].Shards)))
 }
 
 // hotItems finds single items that are too hot for one partition.
-func (c *checked) hotItems(found report) {
-	c.refused(func(x simulate.Limit) {
-		if x.Keys != "" && c.Load.Keys[x.Keys].SortKeys == "one" {
-			found(kindPlace(x), "At %s times today's load %s: %d items would take it.", factorText(c.Factor), x.Why, c.shards(x))
-		}
-	})
-}
-
-// capacity finds a table and indexes that are asked for more than they take in all.
-func (c *checked) capacity(found report) {
-	c.refused(func(x simulate.Limit) {
-		if x.Keys == "" {
-			found(kindPlace(x), "At %s times today's load %s.", factorText(c.Factor), x.Why)
-		}
-	})
-}
-
-func factorText(factor float64) string { return fmt.Sprintf("%g", factor) }
+func (c *checked) hotItems(found report) { c.refused("one", found, "items") }
 
 // eachRequest calls do for each request of the load.
 func (c *checked) eachRequest(do func(p simulate.Pattern, r simulate.Request, at place)) {
