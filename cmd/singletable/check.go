@@ -17,9 +17,8 @@ import (
 const checkHelp = `Usage: singletable check [flags] SCHEMA.json
 
 Check finds faults in the design of a table, for a build: a partition key that all writes
-of a type share, an index that nothing is in, a list without an order, copies without a
-version. It talks to nothing. Each finding has an id, a place, what to do, and the source
-of its rule. The page docs/check.md of the library lists the rules.
+of a type share, an index that nothing is in, a list without an order. It talks to nothing.
+The page docs/check.md of the library lists the rules, with their sources.
 
 A finding that is right for your table is accepted in the schema file, with a reason:
 
@@ -27,17 +26,12 @@ A finding that is right for your table is accepted in the schema file, with a re
     {"id": "low-cardinality-key", "place": "entity CATEGORY", "reason": "30 categories"}
   ]
 
-An accepted finding that does not occur any more is a finding, too.
-
--load is the file of load of "singletable simulate": it decides more rules, and -factor is
-how many times that load the table has to take. Findings about keys are left out where the
-load is so low that no key can be too hot.
+An accepted finding that does not occur any more is a finding, too. -load is the load of
+"singletable simulate": it decides more rules, and leaves out keys that cannot be hot.
 
 -base is the schema file of the live table, as the main branch has it. Check then says what
-the change means for that table, step by step in the order of deployment, each with its
-recipe. Steps do not change the exit code.
-
-In a GitHub workflow, findings and steps are annotations of the file, too.
+the change means for that table, step by step in the order of deployment. Steps do not
+change the exit code. In a GitHub workflow, findings and steps are annotations, too.
 
 Exit codes: 0 no finding but accepted ones, 1 findings, 2 no result.
 

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
 	"github.com/singletable/singletable/schema"
@@ -90,15 +88,6 @@ func (c *checked) of(e entry) (all []entry) {
 	return all
 }
 
-// isText reports whether the sort key of the entry is a text.
-func (c *checked) isText(e entry) bool {
-	kind := c.table.SKType
-	if i := slices.IndexFunc(c.table.Indexes, func(x schema.Index) bool { return x.Name == e.index }); i >= 0 {
-		kind = c.table.Indexes[i].SKType
-	}
-	return kind == types.ScalarAttributeTypeS
-}
-
 func indexPlace(i int, x schema.Index) place {
 	return place{"index " + x.Name, fmt.Sprintf("indexes[%d]", i), false}
 }
@@ -166,10 +155,7 @@ func isTime(s pattern.Segment) bool {
 
 // varies reports whether there are many items of the entity, one for each value of what is in
 // the key of its main item.
-func (e entry) varies() bool {
-	main := e.entity.Items[0]
-	return len(pattern.Names(main.PK))+len(pattern.Names(main.SK)) > 0
-}
+func (e entry) varies() bool { return len(e.identity()) > 0 }
 
 // identity returns the names in the key of the main item.
 func (e entry) identity() []string {

@@ -75,8 +75,8 @@ func rules() []rule {
 			"Name the attribute as ttl of the schema. Accept it if items with a past expiry stay.",
 		},
 		{
-			"transaction-too-large", "AWS: TransactWriteItems, Amazon DynamoDB API Reference", fileAndLoad, (*checked).largeTransactions,
-			"Store the copies as an index, or divide the write into steps that can be repeated.",
+			"transaction-too-large", "AWS: TransactWriteItems, Amazon DynamoDB API Reference", load, (*checked).largeTransactions,
+			"Divide the write into steps that can be repeated.",
 		},
 		{
 			"counter-too-hot", partitions, load, (*checked).hotItems,
@@ -153,11 +153,6 @@ func (c *checked) noOrder(found report) {
 		if _, sorted := e.first(); e.index != "" && !sorted && e.varies() && e.partitions() != many {
 			found(e.at, "All %s of a partition of index %s have the same sort key, so a query returns them in no order.", e.entity.Type, e.index)
 		}
-		for _, s := range e.sk {
-			if s.Name != "" && s.Form == "" && c.isText(e) && c.isPadded(e, s.Name) {
-				found(e.at, "The number {%s} is padded in another key of %s and not in this sort key, where 10 is before 9.", s.Name, e.entity.Type)
-			}
-		}
 	}
 }
 
@@ -175,15 +170,6 @@ func (e entry) names(segments int) []string {
 		}
 	}
 	return names
-}
-
-// isPadded reports whether a key of the entity has the attribute with a width.
-func (c *checked) isPadded(e entry, name string) bool {
-	return slices.ContainsFunc(c.of(e), func(x entry) bool {
-		return slices.ContainsFunc(slices.Concat(x.pk, x.sk), func(s pattern.Segment) bool {
-			return s.Name == name && pattern.IsNumber(s.Form)
-		})
-	})
 }
 
 // sameKeys finds items of two entities that can have the same key.
@@ -273,20 +259,4 @@ func (c *checked) noTTL(found report) {
 		}
 	}
 	c.expiresInLoad(found)
-}
-
-// maxTransaction is how many items a transaction writes. AWS: TransactWriteItems, Amazon
-// DynamoDB API Reference.
-const maxTransaction = 100
-
-// largeTransactions finds writes with more items than a transaction has.
-func (c *checked) largeTransactions(found report) {
-	for i, e := range c.Model.Entities {
-		// A write that changes all keys deletes each copy, and stores it under its new key.
-		if n := 2*len(e.Items) - 1; n > maxTransaction {
-			found(place{"entity " + e.Type, fmt.Sprintf("entities[%d]", i), false},
-				"A write that changes the keys of all copies of %s has %d items, and a transaction %d at most.", e.Type, n, maxTransaction)
-		}
-	}
-	c.largeInLoad(found)
 }

@@ -45,11 +45,12 @@ func (c *checked) eachRequest(do func(p simulate.Pattern, r simulate.Request, at
 	}
 }
 
-// maxItem is the size of an item in bytes, and maxTransactionBytes that of all items of a
-// transaction. AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide;
+// maxItem is the size of an item in bytes, maxTransaction how many items a transaction writes, and
+// maxTransactionBytes the size of all of them. AWS: "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide;
 // TransactWriteItems, Amazon DynamoDB API Reference.
 const (
 	maxItem             = 400 << 10
+	maxTransaction      = 100
 	maxTransactionBytes = 4 << 20
 )
 
@@ -91,11 +92,8 @@ func (c *checked) expiresInLoad(found report) {
 	})
 }
 
-// largeInLoad finds patterns whose transaction has more items or bytes than one takes.
-func (c *checked) largeInLoad(found report) {
-	if c.Load == nil {
-		return
-	}
+// largeTransactions finds patterns whose transaction has more items or bytes than one takes.
+func (c *checked) largeTransactions(found report) {
 	for i, p := range c.Load.Patterns {
 		var items, bytes float64
 		for _, r := range p.Requests {
