@@ -143,7 +143,8 @@ func (c *core) setKind() {
 // withKind returns the description with the attributes of its kind as constants.
 func (e description) withKind(spec schema.Table) description {
 	if kind := spec.KindOf(e.Type); kind != nil {
-		constants := maps.Clone(kind.Equal)
+		constants := map[string]string{}
+		maps.Copy(constants, kind.Equal)
 		maps.Copy(constants, e.shared.Constants)
 		e.shared.Constants = constants
 	}

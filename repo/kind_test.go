@@ -170,3 +170,19 @@ func TestKindsHaveTheTypeAttribute(t *testing.T) {
 	expect.OK(t, accounts.Save(ctx, &a))
 	expect.Equal(t, "saved", expect.Value(accounts.Get(ctx, key(a)))(t), a)
 }
+
+// The constants of an entity add to those of its kind, which may have none.
+func TestConstantsOfAKind(t *testing.T) {
+	t.Parallel()
+	type user struct {
+		ID string `dynamodbav:"id"`
+	}
+	key := func(u user) keys.Key { return keys.Key{PK: keys.PK("USER#" + u.ID), SK: "META"} }
+	for _, equal := range []map[string]string{nil, {"form": "2"}} {
+		tbl := tabletest.New(t, schema.Table{Kinds: []schema.Kind{{Type: "user", PK: "USER#", Equal: equal}}}, nil)
+		users := expect.Value(repo.New(tbl, repo.Entity[user]{Type: "user", Key: key, Shared: &repo.Shared[user]{Constants: map[string]string{"type": "USER"}}}))(t)
+		expect.OK(t, users.Create(t.Context(), &user{"1"}))
+		stored := expect.Value(table.Get[map[string]string](t.Context(), tbl, key(user{"1"})))(t)
+		expect.Equal(t, "constants", []string{stored["type"], stored["form"]}, []string{"USER", equal["form"]})
+	}
+}
