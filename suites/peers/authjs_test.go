@@ -33,13 +33,14 @@ var authUsers = repo.Entity[authUser]{
 }
 
 type authSession struct {
-	User    string  `dynamodbav:"userId"`
-	Token   string  `dynamodbav:"sessionToken"`
-	Expires float64 `dynamodbav:"expires"`
+	User    string    `dynamodbav:"userId"`
+	Token   string    `dynamodbav:"sessionToken"`
+	Expires time.Time `dynamodbav:"expires,unixtime"`
+	Device  string    `dynamodbav:"device,omitempty"` // which this library alone writes
 }
 
 var authSessions = repo.Entity[authSession]{
-	Type: "SESSION",
+	Type: "SESSION", Shared: &repo.Shared[authSession]{},
 	Key: func(v authSession) keys.Key {
 		return keys.Key{PK: keys.PK("USER#" + v.User), SK: keys.SK("SESSION#" + v.Token)}
 	},
@@ -118,31 +119,29 @@ var authjs = &peer{
 			after["name"] = "Ana"
 			return or(cmp.Diff(before, any(after)), "those that it has written")
 		}},
-		{
-			call: "`Query` of its sessions, with a `time.Time`", holds: "an error for all of them",
-			pending: "R10: an expiry with a fraction decodes",
-			see: func(s *shop, _ *peer) string {
-				return sessions[struct {
-					Expires time.Time `dynamodbav:"expires,unixtime"`
-				}](s)
-			},
-		},
+		{call: "`Query` of its sessions, with a `time.Time`", holds: "2 sessions", see: func(s *shop, _ *peer) string { return sessions[authSession](s) }},
 		{
 			call: "`Query` of its sessions, with an `int64`", holds: "an error for all of them",
-			pending: "R10: an expiry with a fraction decodes",
 			see: func(s *shop, _ *peer) string {
 				return sessions[struct {
 					Expires int64 `dynamodbav:"expires"`
 				}](s)
 			},
 		},
-		{call: "`Query` of its sessions, with a `float64`", holds: "2 sessions", see: func(s *shop, _ *peer) string { return sessions[authSession](s) }},
-		{call: "its getSessionAndUser of what `Create` has stored", holds: "found, expires 2099-01-01T00:00:00.500Z", see: func(s *shop, _ *peer) string {
+		{
+			call: "`Query` of its sessions, with a `float64`", holds: "2 sessions",
+			see: func(s *shop, _ *peer) string {
+				return sessions[struct {
+					Expires float64 `dynamodbav:"expires"`
+				}](s)
+			},
+		},
+		{call: "its session of 00:00:00.600, with a `time.Time`, after `Update`, and after `Delete`", holds: "expires 2099-01-01T00:00:00.600Z, then none", see: updatedSession},
+		{call: "its getSessionAndUser of what `Create` has stored", holds: "found, expires 2099-01-01T00:00:00.000Z", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			all := expect.Value(repo.New(s.table, authSessions))(s)
-			expect.OK(s, all.Create(s.Context(), &authSession{id, "t", 4070908800.5}))
-			session, _ := s.one("getSessionAndUser", "t")["session"].(map[string]any)
-			return fmt.Sprintf("found, expires %v", session["expires"].(map[string]any)["$date"])
+			expect.OK(s, all.Create(s.Context(), &authSession{User: id, Token: "t", Expires: time.Unix(4070908800, 0)}))
+			return "found, " + sessionThere(s)
 		}},
 		{call: "`Query` of its accounts of several types, as a kind", holds: "[oauth oidc]", see: func(s *shop, _ *peer) string {
 			id := linked(s)
@@ -195,7 +194,7 @@ var authjs = &peer{
 		{call: "its deleteUser, of a user with a session of `Create`", holds: "0 items are left", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			all := expect.Value(repo.New(s.table, authSessions))(s)
-			expect.OK(s, all.Create(s.Context(), &authSession{id, "t", 4070908800}))
+			expect.OK(s, all.Create(s.Context(), &authSession{User: id, Token: "t", Expires: time.Unix(4070908800, 0)}))
 			s.call("deleteUser", id)
 			return fmt.Sprintf("%d items are left", len(s.scan()))
 		}},
@@ -220,6 +219,27 @@ func sessions[T any](s *shop) string {
 		return "an error for all of them"
 	}
 	return fmt.Sprintf("%d sessions", len(page.Items))
+}
+
+// updatedSession sees the session of the peer after an Update of what the peer does not know.
+func updatedSession(s *shop, _ *peer) string {
+	id := signedUp(s)
+	s.call("createSession", values{"sessionToken": "t", "userId": id, "expires": authExpiry})
+	all, key := expect.Value(repo.New(s.table, authSessions))(s), authSessions.Key(authSession{User: id, Token: "t"})
+	expect.OK(s, expect.ErrOf(all.Update(s.Context(), key, func(v *authSession) error { v.Device = "phone"; return nil })))
+	updated := sessionThere(s)
+	expect.OK(s, all.Delete(s.Context(), key))
+	return updated + ", then " + sessionThere(s)
+}
+
+// sessionThere says when the session t expires for the peer.
+func sessionThere(s *shop) string {
+	s.Helper()
+	session, ok := s.one("getSessionAndUser", "t")["session"].(map[string]any)
+	if !ok {
+		return "none"
+	}
+	return fmt.Sprintf("expires %v", session["expires"].(map[string]any)["$date"])
 }
 
 // linked has the peer create a user with two accounts, and returns the id.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )
@@ -200,7 +201,7 @@ func orderRows(other ...row) []row {
 	}
 	for _, r := range other {
 		i := slices.IndexFunc(rows, func(have row) bool { return have.call == r.call })
-		rows[i].holds, rows[i].pending = r.holds, r.pending
+		rows[i].holds = r.holds
 	}
 	return rows
 }
@@ -272,10 +273,20 @@ func missedDuring(s *shop, p *peer) string {
 
 // timeOfWrite says whether a time is as JavaScript writes it, and not before another one.
 func timeOfWrite(is, since string) string {
-	if _, err := time.Parse(javaScriptTime, is); err != nil || is < since {
+	if at, err := time.Parse(time.RFC3339, is); err != nil || is != (table.ISOTime{Time: at}).String() || is < since {
 		return "is " + is
 	}
 	return "the time of the write"
+}
+
+const namesUnixMilli = "an error that names `table.UnixMilli`"
+
+// undecoded says whether an error names an attribute and the type for milliseconds.
+func undecoded(err error, attribute string) string {
+	if misfit, ok := errors.AsType[*item.Error](err); ok && misfit.Path == attribute && strings.Contains(misfit.Problem, "table.UnixMilli") {
+		return namesUnixMilli
+	}
+	return fmt.Sprint(err)
 }
 
 const cursorRow = "its query with a cursor of ours"

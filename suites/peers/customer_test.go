@@ -6,13 +6,14 @@ import (
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
 )
 
 // customer is a customer of the shop. A peer's type attribute is in the schema.
 type customer struct {
-	ID      string `dynamodbav:"customerId"`
-	Email   string `dynamodbav:"email"`
-	Updated int64  `dynamodbav:"updated,omitempty"` // the version in OneTable, which alone has one
+	ID      string          `dynamodbav:"customerId"`
+	Email   string          `dynamodbav:"email"`
+	Updated table.UnixMilli `dynamodbav:"updated"` // the version in OneTable, which alone has one
 }
 
 // customers describes customers by their key.

@@ -5,8 +5,7 @@
 //
 // What holds is in rows: peer.rows and peer.writes of each library, and the tables of
 // values_test.go. Each row has a function that returns what it has seen. docs/peers.md is made
-// of the rows; go generate ./suites/peers writes it. A row with pending says what holds today,
-// and what will hold instead. Who makes it so turns the row around.
+// of the rows; go generate ./suites/peers writes it.
 //
 // The tests start one process of Node, which runs run.js. The packages are installed once, into
 // the user's cache directory. For other versions, change package.json, and run

@@ -15,8 +15,8 @@ import (
 // onetableOrder has updated as its version, which OneTable sets with each write.
 type onetableOrder struct {
 	fields
-	Tags    []string `dynamodbav:"tags,stringset,omitempty"`
-	Updated int64    `dynamodbav:"updated"`
+	Tags    []string        `dynamodbav:"tags,stringset,omitempty"`
+	Updated table.UnixMilli `dynamodbav:"updated"`
 }
 
 var onetableModel = model[onetableOrder]{
@@ -38,27 +38,42 @@ var onetableModel = model[onetableOrder]{
 
 // sentOrder is an order with the time at which it was sent.
 type sentOrder struct {
-	Customer string    `dynamodbav:"customerId"`
-	ID       string    `dynamodbav:"orderId"`
-	Sent     time.Time `dynamodbav:"sent,unixtime"`
-	Updated  int64     `dynamodbav:"updated"`
+	Sent    table.UnixMilli `dynamodbav:"sent"`
+	Updated table.UnixMilli `dynamodbav:"updated"`
 }
 
-var sentEntity = repo.Entity[sentOrder]{
-	Type: "Order", Version: "updated",
-	Key: func(v sentOrder) keys.Key { return onetableKey(order{Customer: v.Customer, ID: v.ID}) },
+// sentInSeconds has a field of another type for the time.
+type sentInSeconds struct {
+	Sent    time.Time       `dynamodbav:"sent,unixtime"`
+	Updated table.UnixMilli `dynamodbav:"updated"`
 }
 
-// sent has this library change the time, and returns the day that the peer reads.
-func sent(s *shop, to time.Time) string {
+// sent opens the order as a T.
+func sent[T any](s *shop) *repo.Repo[T] {
+	s.Helper()
+	return expect.Value(repo.New(s.table, repo.Entity[T]{
+		Type: "Order", Version: "updated", Shared: &repo.Shared[T]{},
+		Key: func(T) keys.Key { return onetableKey(anOrder) },
+	}))(s)
+}
+
+// sentThere returns the time that the peer reads.
+func sentThere(s *shop) string {
+	s.Helper()
+	if at, ok := s.one("get", orderKey(anOrder))["sent"].(map[string]any); ok {
+		return fmt.Sprint(at["$date"])
+	}
+	return "none"
+}
+
+// sentAt has this library change the time, and returns what the peer reads.
+func sentAt(s *shop, to time.Time) string {
 	s.call("create", anOrder.values().with(values{"sent": date(anOrder.Placed)}))
-	_, err := expect.Value(repo.New(s.table, sentEntity))(s).Update(s.Context(), onetableKey(anOrder), func(v *sentOrder) error {
-		v.Sent = to
+	expect.OK(s, expect.ErrOf(sent[sentOrder](s).Update(s.Context(), onetableKey(anOrder), func(v *sentOrder) error {
+		v.Sent.Time = to
 		return nil
-	})
-	expect.OK(s, err)
-	day, _ := s.one("get", orderKey(anOrder))["sent"].(map[string]any)["$date"].(string)
-	return day[:10]
+	})))
+	return sentThere(s)
 }
 
 func onetableKey(o order) keys.Key {
@@ -113,23 +128,27 @@ var onetableRows = []row{
 		},
 	},
 	{
-		call: "its `Date` in a `time.Time` with `unixtime`", holds: "the year 57974",
-		pending: "R11: an error that names the type for milliseconds",
+		call: "its `Date` in a `time.Time` with `unixtime`", holds: namesUnixMilli,
 		see: func(s *shop, p *peer) string {
 			s.call("create", anOrder.values().with(values{"sent": date(anOrder.Placed)}))
-			v := expect.Value(expect.Value(repo.New(s.table, sentEntity))(s).Get(s.Context(), onetableKey(anOrder)))(s)
-			return fmt.Sprint("the year ", v.Sent.UTC().Year())
+			_, err := sent[sentInSeconds](s).Get(s.Context(), onetableKey(anOrder))
+			return undecoded(err, "sent")
 		},
 	},
 	{
-		call: "the `Date` that it reads of a `time.Time` with `unixtime`, set to 2026", holds: "1970-01-21",
-		pending: "R11: milliseconds are a type",
-		see:     func(s *shop, p *peer) string { return sent(s, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) },
+		call: "the `Date` that it reads of a `table.UnixMilli` after `Update`", holds: "2027-06-05T04:03:02.001Z",
+		see: func(s *shop, p *peer) string { return sentAt(s, time.Date(2027, 6, 5, 4, 3, 2, 1e6, time.UTC)) },
 	},
 	{
-		call: "the `Date` that it reads of the zero `time.Time` with `unixtime`", holds: "1968-01-12",
-		pending: "R13: a zero time is left out",
-		see:     func(s *shop, p *peer) string { return sent(s, time.Time{}) },
+		call: "the `Date` that it reads of the zero `table.UnixMilli` after `Update`", holds: "none",
+		see: func(s *shop, p *peer) string { return sentAt(s, time.Time{}) },
+	},
+	{
+		call: "the `Date` that it reads of the zero `time.Time` with `unixtime` after `Create`", holds: "none",
+		see: func(s *shop, p *peer) string {
+			expect.OK(s, sent[sentInSeconds](s).Create(s.Context(), &sentInSeconds{}))
+			return sentThere(s)
+		},
 	},
 }
 

@@ -34,9 +34,7 @@ type peer struct {
 // row is something that holds. see returns what it has seen.
 type row struct {
 	call, holds string
-	// pending names what will change this, and is empty for what is as it should be.
-	pending string
-	see     func(*shop, *peer) string
+	see         func(*shop, *peer) string
 }
 
 // write is a call of a peer that writes an order, and what it does next to a write of ours.
@@ -61,7 +59,7 @@ func TestPeers(t *testing.T) {
 			for _, r := range p.rows {
 				t.Run(r.call, func(t *testing.T) {
 					t.Parallel()
-					expect.Equal(t, r.pending, r.see(newShop(t, p.file, p.spec), p), r.holds)
+					expect.Equal(t, r.call, r.see(newShop(t, p.file, p.spec), p), r.holds)
 				})
 			}
 			for _, w := range p.writes {
@@ -127,22 +125,16 @@ func matrix(what string, rows [][]string) string {
 	return figure.Table(line, append([][]string{head}, rows...)...)
 }
 
-// markdown returns the part of the page about a peer. What will change is in bold.
+// markdown returns the part of the page about a peer.
 func (p *peer) markdown(t *testing.T, versions map[string]string) string {
 	t.Helper()
 	version, ok := versions[p.pkg]
 	if !ok {
 		t.Fatalf("package.json does not have %s", p.pkg)
 	}
-	bold := func(text, pending string) string {
-		if pending == "" {
-			return text
-		}
-		return "**" + text + "**"
-	}
 	calls := [][]string{{"`" + p.pkg + "` " + version, "what holds"}}
 	for _, r := range p.rows {
-		calls = append(calls, []string{r.call, bold(r.holds, r.pending)})
+		calls = append(calls, []string{r.call, r.holds})
 	}
 	text := figure.Table("|---|---|", calls...)
 	if len(p.writes) == 0 {

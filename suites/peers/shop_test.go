@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -175,6 +176,12 @@ type order struct {
 	Placed               string
 	Tags                 []string
 	Street               string
+}
+
+// placed is the time at which the order was placed; the zero time if there is none.
+func (o order) placed() time.Time {
+	at, _ := time.Parse(time.RFC3339, o.Placed)
+	return at
 }
 
 // anOrder is what tests begin with. Peers store more, which no Go type here has.

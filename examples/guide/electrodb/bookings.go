@@ -5,6 +5,7 @@ package electrodb
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -20,12 +21,12 @@ var Schema = schema.Table{
 
 // Booking is a number of seats on a ferry.
 type Booking struct {
-	ID      string `dynamodbav:"id"`
-	Guest   string `dynamodbav:"guest"`
-	Ferry   string `dynamodbav:"ferry"`
-	At      string `dynamodbav:"at"` // as JavaScript writes it, since a key is made of the text
-	Seats   int    `dynamodbav:"seats"`
-	Updated int64  `dynamodbav:"updatedAt"`
+	ID      string        `dynamodbav:"id"`
+	Guest   string        `dynamodbav:"guest"`
+	Ferry   string        `dynamodbav:"ferry"`
+	At      table.ISOTime `dynamodbav:"at"` // a key is made of its text
+	Seats   int           `dynamodbav:"seats"`
+	Updated int64         `dynamodbav:"updatedAt"`
 }
 
 // Beginnings of the keys, of the service, and of the entities with their model's version.
@@ -51,7 +52,7 @@ var bookingEntity = repo.Entity[Booking]{
 	Indexes: repo.Indexes[Booking]{"GSI1": func(b Booking) keys.Key {
 		return keys.Key{
 			PK: ferries.PK(keys.Label("guest", b.Guest)),
-			SK: booking.SK(keys.Label("at", b.At), keys.Label("id", b.ID)),
+			SK: booking.SK(keys.Label("at", b.At.String()), keys.Label("id", b.ID)),
 		}
 	}},
 	Shared: &repo.Shared[Booking]{Constants: model},
@@ -104,9 +105,9 @@ func (s *Bookings) Page(ctx context.Context, guest, after string) ([]Booking, st
 }
 
 // Move puts a booking on another departure.
-func (s *Bookings) Move(ctx context.Context, id, at string) (Booking, error) {
+func (s *Bookings) Move(ctx context.Context, id string, at time.Time) (Booking, error) {
 	return s.bookings.Update(ctx, bookingKey(id), func(b *Booking) error {
-		b.At = at
+		b.At.Time = at
 		return nil
 	})
 }

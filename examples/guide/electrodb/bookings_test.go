@@ -3,6 +3,7 @@ package electrodb_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -23,8 +24,12 @@ func stored(updated any) map[string]any {
 	}
 }
 
+func departure(month time.Month) table.ISOTime {
+	return table.ISOTime{Time: time.Date(2030, month, 1, 12, 0, 0, 0, time.UTC)}
+}
+
 var (
-	booking = electrodb.Booking{ID: "b-1", Guest: "Ana", Ferry: "f-1", At: "2030-06-01T12:00:00.000Z", Seats: 2}
+	booking = electrodb.Booking{ID: "b-1", Guest: "Ana", Ferry: "f-1", At: departure(6), Seats: 2}
 	key     = keys.Key{PK: "$ferries#id_b-1", SK: "$booking_1"}
 )
 
@@ -37,9 +42,9 @@ func open(t *testing.T) (*table.Table, *electrodb.Bookings) {
 func TestItemsOfElectroDBAreRead(t *testing.T) {
 	t.Parallel()
 	tbl, bookings := open(t)
-	check.OK(t, tbl.Do(t.Context(), table.Put(key, stored(5))))
+	check.OK(t, tbl.Do(t.Context(), table.Put(key, stored(1700000000000))))
 	want := booking
-	want.Updated = 5
+	want.Updated = 1700000000000
 	check.Equal(t, "Get", check.Must(bookings.Get(t.Context(), "B-1"))(t), want)
 	page, _, err := bookings.Page(t.Context(), "ANA", "")
 	check.OK(t, err)
@@ -60,13 +65,13 @@ func TestAChangeOfElectroDBIsKept(t *testing.T) {
 	var faults tabletest.Faults
 	theirs := tabletest.New(t, electrodb.Schema, nil)
 	bookings := check.Must(electrodb.New(check.Must(table.New(tabletest.Client(t, faults.Install), theirs.Schema(), nil))(t)))(t)
-	check.OK(t, theirs.Do(t.Context(), table.Put(key, stored(5))))
+	check.OK(t, theirs.Do(t.Context(), table.Put(key, stored(1700000000000))))
 	faults.Next("UpdateItem", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		check.OK(t, theirs.Do(t.Context(), table.Update(key, expression.
-			Set(expression.Name("seats"), expression.Value(3)).Set(expression.Name("updatedAt"), expression.Value(6)))))
+			Set(expression.Name("seats"), expression.Value(3)).Set(expression.Name("updatedAt"), expression.Value(1700000000001)))))
 		return next.RoundTrip(r)
 	})
-	moved := check.Must(bookings.Move(t.Context(), "b-1", "2030-07-01T12:00:00.000Z"))(t)
+	moved := check.Must(bookings.Move(t.Context(), "b-1", departure(7).Time))(t)
 	check.Equal(t, "seats", moved.Seats, 3)
 	check.Equal(t, "requests", len(faults.Requests("UpdateItem")), 2)
 }
@@ -101,7 +106,7 @@ func TestKeysAreInTheLowerCaseOfJavaScript(t *testing.T) {
 		got := check.Must(table.Get[electrodb.Booking](t.Context(), tbl, keys.Key{PK: pk, SK: "$booking_1"}))(t)
 		check.Equal(t, "booking", got.ID, id)
 	}
-	for _, refused := range []electrodb.Booking{{Guest: "ana", At: "x"}, {ID: "b", At: "x"}, {ID: "b#guest_x", Guest: "ana", At: "x"}} {
+	for _, refused := range []electrodb.Booking{{Guest: "ana", At: departure(6)}, {ID: "b", At: departure(6)}, {ID: "b#guest_x", Guest: "ana", At: departure(6)}} {
 		check.Is(t, bookings.Create(t.Context(), refused), keys.ErrInvalid)
 	}
 }

@@ -6,14 +6,15 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
 )
 
 // Note has the internal attributes of DynamoDB-Toolbox, without which it throws.
 type Note struct {
-	ID       string `dynamodbav:"noteId"`
-	Text     string `dynamodbav:"text"`
-	Created  string `dynamodbav:"_ct"`
-	Modified string `dynamodbav:"_md"`
+	ID       string        `dynamodbav:"noteId"`
+	Text     string        `dynamodbav:"text"`
+	Created  table.ISOTime `dynamodbav:"_ct"`
+	Modified string        `dynamodbav:"_md"`
 }
 
 var noteEntity = repo.Entity[Note]{
@@ -26,6 +27,6 @@ func noteKey(id string) keys.Key { return keys.Key{PK: keys.PK("NOTE#" + id), SK
 
 // AddNote stores a new note, with the time as its creation.
 func AddNote(ctx context.Context, notes *repo.Repo[Note], n Note) error {
-	n.Created = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	n.Created.Time = time.Now()
 	return notes.Create(ctx, &n)
 }

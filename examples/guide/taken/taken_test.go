@@ -35,7 +35,7 @@ func TestTheItemsOfAnotherProgram(t *testing.T) {
 	ctx, tbl := t.Context(), tabletest.New(t, Schema, nil)
 	tasks := check.Must(repo.New(tbl, entity))(t)
 	for _, id := range []string{"t-1", "t-2"} {
-		due := "2030-06-0" + id[2:] + "T12:00:00Z"
+		due := "2030-06-0" + id[2:] + "T12:00:00.000Z"
 		check.OK(t, tbl.Do(ctx, table.Put(taskKey("p", id), map[string]any{
 			"_type": "Task", "projectId": "p", "taskId": id, "title": "paint", "due": due, "color": "red",
 			"created": 1700000000000, "updated": 1700000000000, "gs1pk": "project#p", "gs1sk": "due#" + due + "#" + id,
@@ -50,7 +50,7 @@ func TestTheItemsOfAnotherProgram(t *testing.T) {
 	if len(page.Items) != 2 || page.Items[1] != moved || moved.Updated <= 1700000000000 {
 		t.Errorf("%+v", page.Items)
 	}
-	if stored.Color != "red" || stored.SK != "due#2030-07-01T00:00:00Z#t-1" {
+	if stored.Color != "red" || stored.SK != "due#2030-07-01T00:00:00.000Z#t-1" {
 		t.Errorf("%+v", stored)
 	}
 }
@@ -61,7 +61,7 @@ func TestAChangeOfTheOtherProgramIsKept(t *testing.T) {
 	t.Parallel()
 	ctx, tbl := t.Context(), tabletest.New(t, Schema, nil)
 	tasks := check.Must(repo.New(tbl, entity))(t)
-	check.OK(t, Add(ctx, tasks, Task{Project: "p", ID: "t", Title: "paint", Due: "2030-06-01T12:00:00Z"}))
+	check.OK(t, Add(ctx, tasks, Task{Project: "p", ID: "t", Title: "paint", Due: table.ISOTime{Time: time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)}}))
 	runs := 0
 	got := check.Must(tasks.Update(ctx, taskKey("p", "t"), func(v *Task) error {
 		if runs++; runs == 1 {
@@ -69,7 +69,7 @@ func TestAChangeOfTheOtherProgramIsKept(t *testing.T) {
 				Set(expression.Name("title"), expression.Value("wash")).
 				Set(expression.Name("updated"), expression.Value(1700000000000)))))
 		}
-		v.Due = "2030-07-01T12:00:00Z"
+		v.Due.Time = time.Date(2030, 7, 1, 12, 0, 0, 0, time.UTC)
 		return nil
 	}))(t)
 	if runs != 2 || got.Title != "wash" || got.Updated <= 1700000000000 {
@@ -90,7 +90,7 @@ func TestItemsForToolbox(t *testing.T) {
 	check.OK(t, err)
 	stored := check.Must(table.Get[map[string]string](ctx, tbl, noteKey("n")))(t)
 	check.Equal(t, "text", stored["text"], "b")
-	if stored["_et"] != "Note" || stored["_ct"] != first.Created || stored["_md"] <= first.Modified {
+	if stored["_et"] != "Note" || stored["_ct"] != first.Created.String() || stored["_md"] <= first.Modified {
 		t.Errorf("%v after %v", stored, first)
 	}
 }

@@ -20,19 +20,19 @@ var Schema = schema.Table{
 
 // Task has the properties of the model. OneTable sets updated with each write, in milliseconds.
 type Task struct {
-	Project string `dynamodbav:"projectId"`
-	ID      string `dynamodbav:"taskId"`
-	Title   string `dynamodbav:"title"`
-	Due     string `dynamodbav:"due"`
-	Created int64  `dynamodbav:"created"`
-	Updated int64  `dynamodbav:"updated"`
+	Project string          `dynamodbav:"projectId"`
+	ID      string          `dynamodbav:"taskId"`
+	Title   string          `dynamodbav:"title"`
+	Due     table.ISOTime   `dynamodbav:"due"`
+	Created table.UnixMilli `dynamodbav:"created"`
+	Updated int64           `dynamodbav:"updated"`
 }
 
 var entity = repo.Entity[Task]{
 	Type: "Task", Version: "updated",
 	Key: func(t Task) keys.Key { return taskKey(t.Project, t.ID) },
 	Indexes: repo.Indexes[Task]{"gs1": func(t Task) keys.Key {
-		return keys.Key{PK: keys.PK("project#" + t.Project), SK: keys.SK("due#" + t.Due + "#" + t.ID)}
+		return keys.Key{PK: keys.PK("project#" + t.Project), SK: keys.SK("due#" + t.Due.String() + "#" + t.ID)}
 	}},
 	Shared: &repo.Shared[Task]{},
 }
@@ -44,7 +44,7 @@ func taskKey(project, id string) keys.Key {
 
 // Add stores a new task, with the time as its creation.
 func Add(ctx context.Context, tasks *repo.Repo[Task], t Task) error {
-	t.Created = time.Now().UnixMilli()
+	t.Created.Time = time.Now()
 	return tasks.Create(ctx, &t)
 }
 
@@ -59,7 +59,7 @@ func DuePage(ctx context.Context, tasks *repo.Repo[Task], project, after string)
 // Postpone changes a task and its key in the index.
 func Postpone(ctx context.Context, tasks *repo.Repo[Task], project, id string, due time.Time) (Task, error) {
 	return tasks.Update(ctx, taskKey(project, id), func(t *Task) error {
-		t.Due = due.UTC().Format(time.RFC3339)
+		t.Due.Time = due
 		return nil
 	})
 }

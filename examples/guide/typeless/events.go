@@ -23,7 +23,7 @@ type Event struct {
 	Aggregate string         `dynamodbav:"aggregateId"` // with the eventStoreId: ORDERS#o-1
 	Version   int            `dynamodbav:"version"`
 	Type      string         `dynamodbav:"type"`
-	Timestamp string         `dynamodbav:"timestamp"`
+	Timestamp table.ISOTime  `dynamodbav:"timestamp"`
 	Payload   map[string]any `dynamodbav:"payload"`
 }
 

@@ -24,12 +24,12 @@ var Schema = schema.Table{
 
 // Order has the attributes of the model, with timestamps: true.
 type Order struct {
-	Customer string   `dynamodbav:"customerId"`
-	ID       string   `dynamodbav:"orderId"`
-	Status   string   `dynamodbav:"status"`
-	Tags     []string `dynamodbav:"tags,stringset,omitempty"`
-	Created  int64    `dynamodbav:"createdAt"`
-	Updated  int64    `dynamodbav:"updatedAt"`
+	Customer string          `dynamodbav:"customerId"`
+	ID       string          `dynamodbav:"orderId"`
+	Status   string          `dynamodbav:"status"`
+	Tags     []string        `dynamodbav:"tags,stringset,omitempty"`
+	Created  table.UnixMilli `dynamodbav:"createdAt"`
+	Updated  int64           `dynamodbav:"updatedAt"`
 }
 
 var orderEntity = repo.Entity[Order]{
@@ -47,7 +47,7 @@ func orderKey(customer, id string) keys.Key {
 
 // Place stores a new order, with the time as its creation.
 func Place(ctx context.Context, orders *repo.Repo[Order], o Order) error {
-	o.Created = time.Now().UnixMilli()
+	o.Created.Time = time.Now()
 	return orders.Create(ctx, &o)
 }
 

@@ -2,6 +2,7 @@ package typeless
 
 import (
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -31,14 +32,14 @@ func TestItemsOfDynamoose(t *testing.T) {
 	orders := check.Must(repo.New(tbl, orderEntity))(t)
 	key := orderKey("c-1", "o-1")
 	check.OK(t, tbl.Do(ctx, table.Put(key, map[string]any{
-		"customerId": "c-1", "orderId": "o-1", "status": "open", "color": "red", "createdAt": 5, "updatedAt": 5,
+		"customerId": "c-1", "orderId": "o-1", "status": "open", "color": "red", "createdAt": 1700000000000, "updatedAt": 1700000000000,
 		"gsi1pk": "STATUS#open", "gsi1sk": "ORDER#o-1",
 	})))
 	runs := 0
 	_, err := orders.Update(ctx, key, func(o *Order) error {
 		if runs++; runs == 1 {
 			check.OK(t, tbl.Do(ctx, table.Update(key, expression.Set(expression.Name("tags"), expression.Value(&[]string{"a"})).
-				Set(expression.Name("updatedAt"), expression.Value(6)))))
+				Set(expression.Name("updatedAt"), expression.Value(1700000000001)))))
 		}
 		o.Status, o.Tags = "paid", []string{"a"}
 		return nil
@@ -76,15 +77,16 @@ func TestEventsOfCastore(t *testing.T) {
 	t.Parallel()
 	ctx, tbl := t.Context(), tabletest.New(t, EventSchema, nil)
 	events := check.Must(repo.New(tbl, eventEntity))(t)
+	at := table.ISOTime{Time: time.UnixMilli(1767323045678)}
 	for _, version := range []int{1, 2, 10} {
-		check.OK(t, events.Create(ctx, &Event{Aggregate: "ORDERS#o-1", Version: version, Type: "PAID", Payload: map[string]any{"total": 3.0}}))
+		check.OK(t, events.Create(ctx, &Event{Aggregate: "ORDERS#o-1", Version: version, Type: "PAID", Timestamp: at, Payload: map[string]any{"total": 3.0}}))
 	}
 	check.Is(t, events.Create(ctx, &Event{Aggregate: "ORDERS#o-1", Version: 2}), table.ErrExists)
 	page := check.Must(Since(ctx, events, "o-1", 2))(t)
 	check.Equal(t, "versions", []int{page.Items[0].Version, page.Items[1].Version}, []int{2, 10})
 	stored := check.Must(table.Get[map[string]any](ctx, tbl, keys.Key{PK: "ORDERS#o-1", SK: "10"}))(t)
 	check.Equal(t, "stored", stored, map[string]any{
-		"aggregateId": "ORDERS#o-1", "version": 10.0, "type": "PAID", "timestamp": "", "payload": map[string]any{"total": 3.0},
+		"aggregateId": "ORDERS#o-1", "version": 10.0, "type": "PAID", "timestamp": "2026-01-02T03:04:05.678Z", "payload": map[string]any{"total": 3.0},
 	})
 }
 
@@ -97,7 +99,7 @@ func TestTakeOver(t *testing.T) {
 	typed := orderEntity
 	typed.Shared = &repo.Shared[Order]{Constants: map[string]string{"entityType": "Order"}}
 	orders := check.Must(repo.New(tbl, typed))(t)
-	check.OK(t, tbl.Do(ctx, table.Put(orderKey("c", "old"), map[string]any{"customerId": "c", "orderId": "old", "status": "open", "updatedAt": 5})))
+	check.OK(t, tbl.Do(ctx, table.Put(orderKey("c", "old"), map[string]any{"customerId": "c", "orderId": "old", "status": "open", "updatedAt": 1700000000000})))
 	check.OK(t, Place(ctx, orders, Order{Customer: "c", ID: "new", Status: "open"}))
 	report := check.Must(backfill.Job{Name: "types", Table: tbl, Entities: []backfill.Entity{orders}}.Run(ctx))(t)
 	check.Equal(t, "changed", report.Changed, 1)
