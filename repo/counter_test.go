@@ -1369,3 +1369,27 @@ func TestNewRefusesCounters(t *testing.T) {
 	_, err = repo.New(tbl, repo.Entity[map[string]any]{Type: "M", Version: "revision", Counters: of, Key: func(map[string]any) keys.Key { return docKey }})
 	expect.Err(t, err, table.ErrInvalid)
 }
+
+// A condition of the caller's that is false is no stale value, where the mark is as the value
+// shows it: a handler can tell "it still has comments" from "read it again".
+func TestConditionsOfOpsThatCount(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := newShopping(t, lineEntity(9))
+	expect.OK(t, s.baskets.Create(ctx, &basket{ID: "b"}))
+	never := table.If("attribute_exists(nothing)")
+	for id, ops := range map[string]func(v line) []table.Op{
+		"DeleteOps": func(v line) []table.Op { return s.lines.DeleteOps(v) },
+		"UpdateOps": func(v line) []table.Op { next := v; next.N++; return s.lines.UpdateOps(v, &next) },
+	} {
+		v := line{ID: id, Basket: "b", N: 2}
+		expect.OK(t, s.lines.Create(ctx, &v))
+		all := ops(v)
+		all[0] = all[0].If(never)
+		err := s.table.Transact(ctx, all...)
+		expect.Err(t, err, table.ErrConditionFailed)
+		expect.NotErr(t, err, table.ErrStale)
+		expect.OK(t, s.table.Do(ctx, table.Patch(lineKey(id), nil, "entityCounted")))
+		expect.Err(t, s.table.Transact(ctx, all...), table.ErrStale)
+	}
+}

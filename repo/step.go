@@ -148,6 +148,16 @@ func (c *core) op(s step) (op table.Op) {
 	if !s.gone {
 		op = op.IfExists()
 	}
+	op = c.unchangedSince(op, s)
+	//mutants:guard ops of a version that two entities can have take no copy of the other | TestOpsOfCountedEntitiesLeaveOthersCopies
+	if s.like != nil {
+		op = op.If(*s.like).Guarded(item.Guard{OrStale: true})
+	}
+	return op.WithName(s.name)
+}
+
+// unchangedSince returns the op with the conditions that attributes are as they were read.
+func (c *core) unchangedSince(op table.Op, s step) table.Op {
 	for _, name := range c.guarding(s) {
 		same := item.Name(name).AttributeNotExists()
 		if value, has := s.as[name]; has {
@@ -155,12 +165,11 @@ func (c *core) op(s step) (op table.Op) {
 		}
 		op = op.If(same)
 	}
-	op = ifSame(op, s.same).Guarded(item.Guard{OrStale: s.unread && s.same != nil})
-	//mutants:guard ops of a version that two entities can have take no copy of the other | TestOpsOfCountedEntitiesLeaveOthersCopies
-	if s.like != nil {
-		op = op.If(*s.like).Guarded(item.Guard{OrStale: true})
+	mark := item.Guard{OrStale: s.unread && s.same != nil}
+	if s.like == nil {
+		mark.Same = s.same
 	}
-	return op.WithName(s.name)
+	return ifSame(op, s.same).Guarded(mark)
 }
 
 // guarding returns the attributes that guard a step whose item has no stamp: all that it had

@@ -60,6 +60,9 @@ func (o Op) Guarded(g item.Guard) Op {
 		o.guard.shape = hasShape{set: true, Shape: g.Shape}
 	}
 	o.orStale = o.orStale || g.OrStale
+	if g.Same != nil {
+		o.same = g.Same
+	}
 	o.uncounted = o.uncounted || g.Uncounted
 	return o
 }
@@ -145,7 +148,7 @@ func (o *Op) reasons(stored Item, s *schema.Table) []requirement {
 		all = append(all, o.adds.requirements(stored)...)
 	}
 	if o.condition.IsSet() {
-		all = append(all, requirement{err: o.unmet(), holds: true}) // as far as anybody but DynamoDB knows
+		all = append(all, requirement{err: o.unmet(stored), holds: true}) // as far as anybody but DynamoDB knows
 	}
 	return all
 }
@@ -155,15 +158,28 @@ func (o *Op) stale() error { return &staleError{o.key, o.guard.version, o.guard.
 // errStillCounted is the reason of a create over an expired entity that counters still count.
 var errStillCounted = fmt.Errorf("%w: an expired item under the key is still counted: take it back first, by Uncount of its repository", ErrConditionFailed)
 
-// unmet returns the error of the op's own conditions.
-func (o *Op) unmet() error {
+// unmet returns the error of the op's own conditions, on a stored item.
+func (o *Op) unmet(stored Item) error {
 	switch {
+	//mutants:guard a caller's condition is told from a stale mark | TestConditionsOfOpsThatCount ./repo | stored != nil && o.same != nil && o.isSame(stored) => false
+	case stored != nil && o.same != nil && o.isSame(stored):
+		return ErrConditionFailed
 	case o.orStale:
 		return o.stale()
 	case o.uncounted:
 		return errStillCounted
 	}
 	return ErrConditionFailed
+}
+
+// isSame reports whether an item has what package repo expects of it.
+func (o *Op) isSame(stored Item) bool {
+	for name, value := range o.same {
+		if is := stored[name]; (is == nil) != (value == nil) || is != nil && !item.EqualUnordered(is, value) {
+			return false
+		}
+	}
+	return true
 }
 
 // reason returns why the conditions of an op failed on the stored item, which is nil
@@ -180,7 +196,7 @@ func (t *Table) reason(op *Op, stored Item) error {
 		return all[i].err
 	}
 	if op.condition.IsSet() || len(all) == 0 {
-		return op.unmet()
+		return op.unmet(stored)
 	}
 	return ErrConflict // another write came in between
 }

@@ -58,6 +58,7 @@ type Op struct {
 	update    expression.UpdateBuilder
 	condition expression.ConditionBuilder
 	orStale   bool // see [item.Guard]
+	same      Item // of these conditions
 	uncounted bool // see [item.Guard]
 	guard     guard
 	adds      *additions

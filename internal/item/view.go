@@ -138,6 +138,9 @@ type Guard struct {
 	// OrStale makes a condition by Op.If that fails table.ErrStale: it compares the item with
 	// what was read of it.
 	OrStale bool
+	// Same are the attributes that these conditions are about, with the values that they had; nil
+	// is one that was missing. If a stored item has these, another condition has failed.
+	Same map[string]types.AttributeValue
 	// Uncounted says of a condition by Op.If that an expired item under the key is not counted
 	// any more.
 	Uncounted bool

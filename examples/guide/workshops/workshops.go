@@ -5,6 +5,7 @@ package workshops
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -106,6 +107,29 @@ func (o *Office) Free(ctx context.Context, workshopID string) error {
 		}
 	}
 	return nil
+}
+
+// Cancel deletes a workshop with its seats, also with those that are taken meanwhile.
+func (o *Office) Cancel(ctx context.Context, workshopID string) error {
+	return o.table.Retry(ctx, func(ctx context.Context) error {
+		if err := o.Free(ctx, workshopID); err != nil {
+			return err
+		}
+		if _, err := o.seats.DeleteAll(ctx, table.Query{PK: workshopKey(workshopID).PK, Range: seat.All()}, nil); err != nil {
+			return err
+		}
+		w, err := o.workshops.Consistent().Get(ctx, workshopKey(workshopID))
+		if err != nil {
+			return err
+		}
+		ops := o.workshops.DeleteOps(w)
+		ops[0] = ops[0].If(table.If("attribute_not_exists(taken) OR taken = ?", 0))
+		err = o.table.Transact(ctx, ops...)
+		if errors.Is(err, table.ErrConditionFailed) { // a seat was taken: once more
+			err = fmt.Errorf("%w: %w", table.ErrConflict, err)
+		}
+		return err
+	})
 }
 
 // Freed returns a handler that gives back the seats of reservations that DynamoDB has deleted.

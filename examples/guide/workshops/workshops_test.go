@@ -1,9 +1,13 @@
 package workshops
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/stream/streamtest"
@@ -41,4 +45,39 @@ func TestTheLastSeatIsSoldOnce(t *testing.T) {
 	event = check.Must(streamtest.Expire(ctx, tabletest.Client(t), o.table, seatKey("w", "u-1")))(t)
 	check.Must(freed.Handle(ctx, event))(t)
 	check.Equal(t, "taken, after both", taken(), 1)
+}
+
+// A seat that is taken while the workshop is cancelled goes with it, or is refused.
+func TestNoSeatOutlivesItsWorkshop(t *testing.T) {
+	t.Parallel()
+	tabletest.Explore(t, tabletest.Case{
+		Schema: Schema, Faults: 1, Limit: *check.Limit,
+		Allow: func(err error) bool { return errors.Is(err, table.ErrUncounted) },
+		Setup: func(ctx context.Context, r *tabletest.Run) error {
+			for _, do := range []func(context.Context, *Office) error{
+				func(ctx context.Context, o *Office) error { return o.Cancel(ctx, r.ID) },
+				func(ctx context.Context, o *Office) error { return o.Reserve(ctx, r.ID, "late") },
+			} {
+				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+					o, err := New(r.Table(client))
+					if err != nil {
+						return err
+					}
+					return do(ctx, o)
+				})
+			}
+			o, err := New(r.Table(r.Client))
+			if err != nil {
+				return err
+			}
+			r.Check(func(ctx context.Context, errs []error) error {
+				stats, err := o.seats.Consistent().Count(ctx, table.Query{PK: workshopKey(r.ID).PK, Range: seat.All()})
+				if err == nil && errs[0] == nil && stats.Items > 0 {
+					err = fmt.Errorf("%d seats without a workshop", stats.Items)
+				}
+				return err
+			})
+			return errors.Join(o.workshops.Create(ctx, &Workshop{ID: r.ID}), o.Reserve(ctx, r.ID, "ana"))
+		},
+	})
 }
