@@ -59,11 +59,15 @@ func (o Op) Guarded(g item.Guard) Op {
 	if g.ByShape {
 		o.guard.shape = hasShape{set: true, Shape: g.Shape}
 	}
-	o.orStale = o.orStale || g.OrStale
-	if g.Same != nil {
-		o.same = g.Same
+	if g.OrStale || g.Uncounted || g.Same != nil {
+		if was := o.expects; was != nil {
+			g.OrStale, g.Uncounted = g.OrStale || was.OrStale, g.Uncounted || was.Uncounted
+			if g.Same == nil {
+				g.Same = was.Same
+			}
+		}
+		o.expects = &g
 	}
-	o.uncounted = o.uncounted || g.Uncounted
 	return o
 }
 
@@ -160,21 +164,21 @@ var errStillCounted = fmt.Errorf("%w: an expired item under the key is still cou
 
 // unmet returns the error of the op's own conditions, on a stored item.
 func (o *Op) unmet(stored Item) error {
-	switch {
-	//mutants:guard a caller's condition is told from a stale mark | TestConditionsOfOpsThatCount ./repo | stored != nil && o.same != nil && o.isSame(stored) => false
-	case stored != nil && o.same != nil && o.isSame(stored):
-		return ErrConditionFailed
-	case o.orStale:
+	switch e := o.expects; {
+	case e == nil:
+	//mutants:guard a caller's condition is told from a stale mark | TestConditionsOfOpsThatCount ./repo | stored != nil && e.Same != nil && isSame(stored, e.Same) => false
+	case stored != nil && e.Same != nil && isSame(stored, e.Same):
+	case e.OrStale:
 		return o.stale()
-	case o.uncounted:
+	case e.Uncounted:
 		return errStillCounted
 	}
 	return ErrConditionFailed
 }
 
-// isSame reports whether an item has what package repo expects of it.
-func (o *Op) isSame(stored Item) bool {
-	for name, value := range o.same {
+// isSame reports whether an item has attributes as they are expected; nil means that one is missing.
+func isSame(stored, expected Item) bool {
+	for name, value := range expected {
 		if is := stored[name]; (is == nil) != (value == nil) || is != nil && !item.EqualUnordered(is, value) {
 			return false
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -57,9 +58,7 @@ type Op struct {
 	value     any
 	update    expression.UpdateBuilder
 	condition expression.ConditionBuilder
-	orStale   bool // see [item.Guard]
-	same      Item // of these conditions
-	uncounted bool // see [item.Guard]
+	expects   *item.Guard // by conditions of package repo; nil for none
 	guard     guard
 	adds      *additions
 }
