@@ -52,7 +52,7 @@ type Shared[T any] struct {
 	// Unique returns the keys of the items by which the other programs keep values unique, such
 	// as _unique#User#email#ana@example.com of OneTable. They have no owner: an item is written
 	// with the entity, and deleted by the write that changes the value or deletes the entity. A
-	// value that is taken is [table.ErrExists]. The zero key is none, as for an empty value. An
+	// value that is taken is [table.ErrExists]. The item has its keys and UniqueType, nothing else. The zero key is none, as for an empty value. An
 	// entity without its item gets none until the value changes; one that expires leaves its item,
 	// and so does an item of the kinds of the schema under such a key.
 	Unique func(T) []keys.Key
