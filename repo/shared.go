@@ -87,15 +87,20 @@ func (e *description) sharedProblems(p *problems, spec schema.Table, names []str
 		}
 		return
 	}
-	for what, has := range map[string]bool{
+	has := map[string]bool{
 		"Copies": len(e.Copies) > 0, "FormerCopies": len(e.FormerCopies) > 0, "Claims": e.Claims != nil,
 		"Counters": len(e.Counters) > 0, "Counted": len(e.Counted) > 0, "Upgrades": len(e.Upgrades) > 0 || e.OldestShape > 0,
-	} {
-		if has {
+	}
+	for _, what := range slices.Sorted(maps.Keys(has)) {
+		if has[what] {
 			p.add("%s: other programs do not keep them; a Shared entity has none", what)
 		}
 	}
-	if n := len(names) + len(e.shared.Constants) + len(spec.TTLAttribute[:min(1, len(spec.TTLAttribute))]); n > maxGuarded {
+	n := len(names) + len(e.shared.Constants)
+	if spec.TTLAttribute != "" {
+		n++
+	}
+	if n > maxGuarded {
 		p.add("Shared: %d attributes, Constants and the expiry included, and a condition compares %d", n, maxGuarded)
 	}
 	if !known {
