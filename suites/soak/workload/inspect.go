@@ -28,7 +28,7 @@ func (s *round) look(ctx context.Context) ([]finding, error) {
 		return nil, err
 	}
 	i := &inspector{round: s, session: session, table: session.calm.Consistent()}
-	for _, look := range []func(context.Context) error{i.members, i.counter, i.requests} {
+	for _, look := range []func(context.Context) error{i.members, i.counter, i.requests, i.seats} {
 		if err := look(ctx); err != nil {
 			return nil, err
 		}

@@ -118,6 +118,8 @@ type client struct {
 	held           *nicked
 	changes        *repo.Repo[change]
 	accounts       *repo.Repo[account]
+	halls          *repo.Repo[hall]
+	seats          *repo.Repo[seat]
 	seen           [2]account // as they were read last
 	store          *idempotency.Store
 }
@@ -137,10 +139,12 @@ func (s *round) newClient(n, id int) (*client, error) {
 		}
 		*into = all[id%len(all)]
 	}
-	var errs [3]error
+	var errs [5]error
 	a.changes, errs[0] = repo.New(t, changeEntity)
 	a.accounts, errs[1] = repo.New(t, accountEntity)
 	a.store, errs[2] = idempotency.New(a.table, nil)
+	a.halls, errs[3] = repo.New(t, hallEntity)
+	a.seats, errs[4] = repo.New(t, seatEntity)
 	return a, errors.Join(errs[:]...)
 }
 
@@ -160,6 +164,9 @@ func (a *client) act(ctx context.Context, n int) {
 		a.onCounter(ctx)
 	default:
 		a.onRequest(ctx)
+	}
+	if n%3 == 0 {
+		a.onSeat(ctx)
 	}
 }
 
