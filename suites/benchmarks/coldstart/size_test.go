@@ -24,7 +24,7 @@ func TestEntitySize(t *testing.T) {
 // and a schema are in it.
 func TestBinarySize(t *testing.T) {
 	t.Parallel()
-	most := sizes{plain: 1700 << 10, template: 2500 << 10}
+	most := sizes{plain: 1900 << 10, template: 2800 << 10}
 	library, err := binaries(t.Context(), t.TempDir(), "library")
 	if err != nil {
 		t.Fatal(err)
