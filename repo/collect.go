@@ -151,9 +151,11 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 // takes none.
 func memberOf(byType map[string]*member, name string, attributes table.Item) (m *member, v any, err error) {
 	m, known := byType[name]
-	wrong := fmt.Errorf("%w: no member for %q", table.ErrWrongType, name)
+	var wrong error
 	if known {
 		wrong = m.checkConstants(attributes)
+	} else {
+		wrong = fmt.Errorf("%w: no member for %q", table.ErrWrongType, name)
 	}
 	if wrong != nil {
 		m, known = byType[""]

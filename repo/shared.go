@@ -41,7 +41,7 @@ import (
 // cannot compare, as with many attributes missing, is [table.ErrTooLarge]. There are
 // no Copies, Claims, Counters or Upgrades, and of the ops only [Repo.CreateOps]. All methods that
 // replace an item, or change it without a read, are [table.ErrInvalid]: PutOps, UpdateOps,
-// DeleteOps, Patch, PatchOps, Upsert, and an Update that changes the main key.
+// DeleteOps, Patch, PatchOps and Upsert. So is an Update that changes the main key.
 type Shared[T any] struct {
 	// Constants are text attributes that each item of the entity has, as the type: "1" in
 	// ElectroDB's __edb_v__. Writes store them. An item with another value is
@@ -52,9 +52,10 @@ type Shared[T any] struct {
 	// Unique returns the keys of the items by which the other programs keep values unique, such
 	// as _unique#User#email#ana@example.com of OneTable. They have no owner: an item is written
 	// with the entity, and deleted by the write that changes the value or deletes the entity. A
-	// value that is taken is [table.ErrExists]. The item has its keys and UniqueType, nothing else. The zero key is none, as for an empty value. An
-	// entity without its item gets none until the value changes; one that expires leaves its item,
-	// and so does an item of the kinds of the schema under such a key.
+	// value that is taken is [table.ErrExists]. The item has its keys and UniqueType, nothing
+	// else. Return the zero key for an empty value: it has no item. An entity without its item
+	// gets one when the value changes, and one that expires leaves its item. An item of a
+	// [schema.Kind] under such a key stays.
 	Unique func(T) []keys.Key
 	// UniqueType is what these items have in the type attribute, as _Unique. Empty means that
 	// they have none.
@@ -129,7 +130,7 @@ func (e *description) sharedProblems(p *problems, spec schema.Table, names []str
 }
 
 // errSharedMoves: a condition cannot expect that nobody adds attributes that T does not know.
-var errSharedMoves = fmt.Errorf("%w: it is Shared, and what other programs add meanwhile would be lost: its main key cannot change", errInvalidEntity)
+var errSharedMoves = fmt.Errorf("%w: it is Shared, and what other programs add at the same time would be lost: its main key cannot change", errInvalidEntity)
 
 // errShared is the error of what a shared entity cannot do.
 func (c *core) errShared(what string) error {
@@ -183,8 +184,8 @@ func (p *planner) withConstants(d diff) diff {
 	return d
 }
 
-// checkSpelling refuses a change of what T has read of an attribute whose name differs in case from its
-// own: it is the other program's, and stays under its name.
+// checkSpelling refuses a change of what T has read of an attribute whose name differs in case
+// from its own: it is the other program's, and stays under its name.
 func (c *core) checkSpelling(name string, raw item.Raw, d diff) error {
 	field, ok := c.respelled(name)
 	if !ok || !d.changes(field) || len(raw.Attributes(func(n []byte) bool { return string(n) == field })) > 0 {

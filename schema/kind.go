@@ -15,8 +15,8 @@ import (
 //
 // All conditions must hold, and no item can be of two kinds: [Table.Validate] refuses two whose
 // conditions do not exclude each other. Queries, writes and streams go by it as by a type
-// attribute. An item of no kind has the type of its type attribute, if it has one. What an item of
-// a kind has there is an attribute like others.
+// attribute. An item of no kind has the type of its type attribute, unless that is the name of a
+// kind. What an item of a kind has there is an attribute like others.
 type Kind struct {
 	// Type is the name of the type in programs and errors. It is not stored.
 	Type string `json:"type"`
@@ -24,8 +24,8 @@ type Kind struct {
 	// a letter or a digit is the whole key: "META". Empty means any key.
 	PK string `json:"pk,omitzero"`
 	SK string `json:"sk,omitzero"`
-	// Equal are attributes with a text, and Exists those that are there, whatever they have. An
-	// index that does not hold them shows no item of the kind.
+	// Equal are attributes with a text, and Exists those that are there, whatever they have.
+	// Reads of the kind by an index that does not hold them are table.ErrInvalid.
 	Equal  map[string]string `json:"equal,omitempty"`
 	Exists []string          `json:"exists,omitempty"`
 }

@@ -77,7 +77,7 @@ func (h on[T]) handle(ctx context.Context, t *table.Table, r *record, old, new t
 		}
 		v, main, err := h.repo.Decode(side.item)
 		switch {
-		//mutants:guard stream: an item with other constants is another one's | TestConstantsOfOthers ./repo | , errors.Is(err, table.ErrWrongType) =>
+		//mutants:guard stream: an item with other constants is no change of the entity | TestConstantsOfOthers ./repo | , errors.Is(err, table.ErrWrongType) =>
 		case errors.Is(err, repo.ErrOrphan), errors.Is(err, table.ErrWrongType): // the type is right, its constants are not
 			orphans[i] = side.item
 		case err != nil:

@@ -36,7 +36,7 @@ func (k kinesisRecord) unpack(id, arn string) (r *record, problem error, ok bool
 	if r.source == "" {
 		return r, fmt.Errorf("%w: its data is not a record of a table", errEvent), true
 	}
-	r.shard, r.arn, r.reported = id, arn, k.SequenceNumber
+	r.outer, r.arn, r.reported = id, arn, k.SequenceNumber
 	return r, nil, true
 }
 
@@ -49,9 +49,9 @@ type delivery struct {
 	piped bool
 }
 
-// arrange puts the records of Kinesis in the order of their changes: the stream can have them twice, and
-// out of order. Those of one item are in the order of their times, and at one time in that in which
-// each has for its old image the new one before it. AWS: "Kinesis Data Streams for DynamoDB", Amazon
+// arrange puts the records of Kinesis in the order of their changes: the stream can have them
+// twice, and out of order. Those of one item are in the order of their times, and at one time in
+// that in which each has for its old image the new one before it. AWS: "Kinesis Data Streams for DynamoDB", Amazon
 // DynamoDB Developer Guide.
 func (d *delivery) arrange() {
 	of := map[string][]*record{}
@@ -124,7 +124,7 @@ func (d *delivery) failures(from int) (all []ItemFailure) {
 		return []ItemFailure{{left[0].reported}}
 	}
 	for _, r := range left {
-		all = append(all, ItemFailure{cmp.Or(r.shard, r.id)})
+		all = append(all, ItemFailure{cmp.Or(r.outer, r.id)})
 	}
 	return all
 }

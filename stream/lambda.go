@@ -17,8 +17,7 @@ import (
 // Developer Guide.
 type Response struct {
 	// BatchItemFailures holds the first record that was not handled, if there is one; for
-	// EventBridge Pipes, it and all behind it.
-	// Lambda delivers it again with all records behind it. AWS: "Configuring partial batch
+	// EventBridge Pipes, it and all behind it. Lambda delivers it again with all records behind it. AWS: "Configuring partial batch
 	// response with DynamoDB and Lambda", AWS Lambda Developer Guide.
 	BatchItemFailures []ItemFailure `json:"batchItemFailures"`
 	// Err is why the record was not handled, for the function's log. It is not part of

@@ -26,9 +26,9 @@ type record struct {
 	// reported names the record in a Response: its sequence number, or what the service that has
 	// delivered it names it by.
 	reported string
-	// source is the table, in a record of Kinesis Data Streams, and shard the event ID that it
-	// has there. position is its place in the event.
-	source, shard string
+	// source is the table, in a record of Kinesis Data Streams, and outer the event ID of the
+	// record that it is in there. position is its place in the event.
+	source, outer string
 	position      int
 	at            time.Time
 	// expired means that DynamoDB has deleted the item after its expiry.

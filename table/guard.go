@@ -66,7 +66,8 @@ func (o Op) Guarded(g item.Guard) Op {
 				g.Same = was.Same
 			}
 		}
-		o.expects = &g
+		expects := g // Or each call would allocate.
+		o.expects = &expects
 	}
 	return o
 }

@@ -89,8 +89,8 @@ func (r *reader) equalClauses() (all []string) {
 	return all
 }
 
-// checkKindKeys refuses a query that would count items of other kinds: DynamoDB filters by no key of
-// the query. AWS: Query, Amazon DynamoDB API Reference.
+// checkKindKeys refuses a query that would count items of other kinds: DynamoDB filters by no key
+// of the query. AWS: Query, Amazon DynamoDB API Reference.
 func (r *reader) checkKindKeys(k *schema.Kind) error {
 	s := &r.t.schema
 	for _, name := range r.t.typeAttributes() {

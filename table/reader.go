@@ -302,21 +302,31 @@ func (r *reader) engineLimit(want int) *int32 {
 	return aws.Int32(int32(min(want, most)))
 }
 
-// setItems sets what items setItems. It refuses an index in which items are of no type, where they
-// are to be of one.
-func (r *reader) setItems(items *items) error {
-	// A local index fetches from the table what it is asked for.
-	for _, t := range r.t.typeAttributes() {
-		if r.t.ofType != "" && !r.has(t) && (r.global() || len(r.Project) == 0) {
+// checkTelling refuses an index that does not hold what tells items of a type from others.
+func (r *reader) checkTelling() error {
+	for _, name := range r.t.typeAttributes() {
+		if !r.has(name) {
 			return invalid("Index", "%q does not hold the attribute %q, by which a read of %q tells the type of what it finds; include it in the index, or read by another one",
-				r.Index, t, r.t.ofType)
+				r.Index, name, r.t.ofType)
 		}
 	}
 	for _, v := range r.t.views {
 		for _, name := range slices.Sorted(maps.Keys(v.Equal)) {
-			if r.t.ofType != "" && !r.has(name) && (r.global() || len(r.Project) == 0) {
+			if !r.has(name) {
 				return invalid("Index", "%q does not hold the attribute %q, which all items of %q have; include it in the index, or read by another one", r.Index, name, v.Type)
 			}
+		}
+	}
+	return nil
+}
+
+// setItems sets what items setItems. It refuses an index in which items are of no type, where they
+// are to be of one.
+func (r *reader) setItems(items *items) error {
+	// A local index fetches from the table what it is asked for.
+	if r.t.ofType != "" && (r.global() || len(r.Project) == 0) {
+		if err := r.checkTelling(); err != nil {
+			return err
 		}
 	}
 	items.of(r.t).in(r.Index)

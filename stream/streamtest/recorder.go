@@ -59,7 +59,7 @@ func (do httpClient) Do(req *http.Request) (*http.Response, error) { return do(r
 // written, with the error of write, also if that fails half-way.
 //
 // The table of t has a client with the Recorder, or its writes are not seen. So they are if
-// another goroutine makes them meanwhile: run one Event at a time. Statements of PartiQL are an
+// another goroutine makes them concurrently: run one Event at a time. Statements of PartiQL are an
 // error, since they name no items.
 func (r *Recorder) Event(t *table.Table, write func() error) (json.RawMessage, error) {
 	return r.record(t, write, (*changes).event)

@@ -109,7 +109,7 @@ func (o *Office) Free(ctx context.Context, workshopID string) error {
 	return nil
 }
 
-// Cancel deletes a workshop with its seats, also with those that are taken meanwhile.
+// Cancel deletes a workshop with its seats, also with those that are taken concurrently.
 func (o *Office) Cancel(ctx context.Context, workshopID string) error {
 	return o.table.Retry(ctx, func(ctx context.Context) error {
 		if err := o.Free(ctx, workshopID); err != nil {
