@@ -35,12 +35,12 @@ func cartKey(id string) keys.Key {
 	return keys.Key{PK: keys.Prefix("CART").PK(id), SK: keys.Metadata}
 }
 
-func openTable(ctx context.Context) (*tabletest.Engine, *table.Table) {
+func openTable(ctx context.Context, spec schema.Table) (*tabletest.Engine, *table.Table) {
 	engine, err := tabletest.Start(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	spec := schema.Table{Name: "Counters-" + rand.Text()}
+	spec.Name = "Example-" + rand.Text()
 	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func openTable(ctx context.Context) (*tabletest.Engine, *table.Table) {
 }
 
 func openCarts(ctx context.Context) (*tabletest.Engine, *table.Table, *repo.Repo[Cart], *repo.Repo[CartLine]) {
-	engine, tbl := openTable(ctx)
+	engine, tbl := openTable(ctx, schema.Table{})
 	carts, errCarts := repo.New(tbl, repo.Entity[Cart]{
 		Type: "CART", Version: "revision", Counted: []string{"pieces", "cents"},
 		Key: func(c Cart) keys.Key { return cartKey(c.ID) },
@@ -127,7 +127,7 @@ type Movement struct {
 // below 0.
 func ExampleCounter_stock() {
 	ctx := context.Background()
-	engine, tbl := openTable(ctx)
+	engine, tbl := openTable(ctx, schema.Table{})
 	defer engine.Close()
 
 	stockKey := func(article string) keys.Key {

@@ -2,7 +2,6 @@ package repo_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log"
@@ -13,7 +12,6 @@ import (
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // Crate is stored by a service on OneTable, too, which keeps the time of the last write.
@@ -32,19 +30,8 @@ func crateKey(id string) keys.Key {
 // Update, and labels are unique for both.
 func ExampleShared() {
 	ctx := context.Background()
-	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	engine, tbl := openTable(ctx, schema.Table{TypeAttribute: "_type"})
 	defer engine.Close()
-	spec := schema.Table{Name: "Crates-" + rand.Text(), TypeAttribute: "_type"}
-	if err := spec.Ensure(ctx, engine.Client()); err != nil {
-		log.Fatal(err)
-	}
-	tbl, err := table.New(engine.Client(), spec, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
 	crates, err := repo.New(tbl, repo.Entity[Crate]{
 		Type: "Crate", Version: "updated", Key: func(c Crate) keys.Key { return crateKey(c.ID) },
 		Shared: &repo.Shared[Crate]{
