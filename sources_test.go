@@ -95,9 +95,13 @@ func inGo(file, text string) (blocks []block) {
 	return blocks
 }
 
-// TestSources shows that the sources of claims about AWS are readable, and that
-// docs/evidence.md says how many claims have none. It knows claims by how they are worded, so
-// it misses some.
+// unsourced bounds the claims without a source; some of those found are no claims. Lower it
+// when there are fewer.
+const unsourced = 23
+
+// TestSources shows that the sources of claims about AWS are readable, and that few claims
+// have none. It knows claims by how they are worded, so it misses about half. A section that
+// has a source can have another claim without one.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	var blocks []block
@@ -136,8 +140,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	t.Logf("sources: %v", counts)
-	if want := fmt.Sprintf("today %d have none", without); !strings.Contains(read(t, "docs/evidence.md"), want) {
-		t.Errorf("docs/evidence.md does not say: %s. Give a new claim its source.", want)
+	if without > unsourced {
+		t.Errorf("%d claims have no source, at most %d may; -v lists them. Give a new claim its source.", without, unsourced)
 	}
 }
 

@@ -5,7 +5,8 @@
 //	return table.Create(s.key, s.made).WithName(s.name)
 //
 // It removes one after the other and runs the tests that must fail then. It changes no
-// file of the checkout, and runs in its root. README.md has the form of a marker.
+// file of the checkout, and runs in its root. With -list it only prints the guards and
+// their tests. README.md has the form of a marker.
 package main
 
 import (
@@ -26,16 +27,17 @@ import (
 
 func main() {
 	only := flag.String("run", "", "the guards to remove, as a regular expression; all by default")
+	list := flag.Bool("list", false, "print the guards and their tests, and remove none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *only); err != nil {
+	if err := run(ctx, *only, *list); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, only string) error {
+func run(ctx context.Context, only string, list bool) error {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -44,19 +46,22 @@ func run(ctx context.Context, only string) error {
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(g guard) bool { return !pattern.MatchString(g.name) })
+	if list {
+		for _, g := range all {
+			fmt.Printf("%s: %s | %s %s\n", g.at(), g.name, g.run, g.pkg)
+		}
+		return nil
+	}
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	seen, removed := 0, 0
+	seen := 0
 	fmt.Println("| without this guard | fails | seconds |")
 	fmt.Println("|---|---|--:|")
 	for _, g := range all {
-		if !pattern.MatchString(g.name) {
-			continue
-		}
-		removed++
 		start := time.Now()
 		test, err := g.try(ctx, dir)
 		if err != nil {
@@ -67,8 +72,8 @@ func run(ctx context.Context, only string) error {
 		}
 		fmt.Printf("| %s | %s | %.0f |\n", g.name, test, time.Since(start).Seconds())
 	}
-	if seen < removed {
-		return fmt.Errorf("%d of %d guards are seen", seen, removed)
+	if seen < len(all) {
+		return fmt.Errorf("%d of %d guards are seen", seen, len(all))
 	}
 	return nil
 }

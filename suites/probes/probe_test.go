@@ -134,9 +134,6 @@ func TestProbes(t *testing.T) {
 			})
 		}
 	}
-	if said := fmt.Sprintf("makes %d calls", len(ids)); !strings.Contains(read(t, "docs/evidence.md"), said) {
-		t.Errorf("docs/evidence.md does not say that it %s", said)
-	}
 }
 
 func (p probe) run(t *testing.T, s schema.Table) {
