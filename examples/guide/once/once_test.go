@@ -25,8 +25,8 @@ const page = "../../../docs/idempotency.md"
 
 func TestThePageQuotesTheCode(t *testing.T) {
 	t.Parallel()
-	if n := generated.Code(t, page, "."); n != 4 {
-		t.Errorf("%d quotations, want 3", n)
+	if n := generated.Code(t, page, "."); n != 2 {
+		t.Errorf("%d quotations, want 2", n)
 	}
 }
 

@@ -32,8 +32,8 @@ import (
 
 func TestThePageQuotesTheCode(t *testing.T) {
 	t.Parallel()
-	if n := generated.Code(t, "../../../docs/vectors.md", "."); n != 3 {
-		t.Errorf("%d quotations, want 3", n)
+	if n := generated.Code(t, "../../../docs/vectors.md", "."); n != 2 {
+		t.Errorf("%d quotations, want 2", n)
 	}
 }
 
