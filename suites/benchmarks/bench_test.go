@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
 	"strconv"
 	"testing"
 
@@ -63,24 +62,6 @@ func mustEqual[T any](tb testing.TB, got, want T) {
 	tb.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		tb.Fatalf("wrong result (-want +got):\n%s", diff)
-	}
-}
-
-// TestRepoSendsWhatTableDoes shows that the two layers of this library are
-// compared over the same requests.
-func TestRepoSendsWhatTableDoes(t *testing.T) {
-	t.Parallel()
-	p := stubPlace(t)
-	transcript := func(open func(*dynamodb.Client, string) library) string {
-		var faults tabletest.Faults
-		lib := open(dynamodb.New(p.client.Options(), faults.Install), p.table)
-		for _, j := range jobs() {
-			must(t, j.do(t.Context(), lib))
-		}
-		return regexp.MustCompile(`"[A-Z2-7]{26}"`).ReplaceAllString(tabletest.Transcript(faults.Requests(), nil), `"REVISION"`)
-	}
-	if diff := cmp.Diff(transcript(openTable), transcript(openRepo)); diff != "" {
-		t.Errorf("requests (-table +repo):\n%s", diff)
 	}
 }
 

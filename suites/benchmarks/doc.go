@@ -23,13 +23,9 @@
 // Each write but the one that takes from a number draws a revision for the item.
 //
 // sdk is the SDK with expressions written by hand, the cheapest way there is and
-// the one that ratios refer to. sdk-expression has them from the SDK's expression
-// package, so the difference between those two is what that package costs.
-// sdk-maps makes items of records and records of items by hand, so that is what
-// the SDK costs without attributevalue.
-//
-// singletable is package repo, the layer that the README recommends. table is what
-// package table costs alone, with the same requests written by hand.
+// the one that ratios refer to. sdk-maps makes items of records and records of items by
+// hand, so that is what the SDK costs without attributevalue. singletable is package
+// repo, the layer that the README recommends.
 //
 // All libraries share the SDK's client and the Go type that items become. With
 // on=stub the client's HTTP transport returns from memory what the engine responded
@@ -44,9 +40,8 @@
 // old and new images of a kilobyte each, next to aws-lambda-go with attributevalue.
 // StreamReader has a Reader read 1,000 changes from the engine. Neither is in the table.
 //
-// Refused has DynamoDB refuse the creation of an item that exists, so that the SDK's client
-// is handed what a replay has received, next to the client alone. Condition makes a write's
-// condition by the SDK's builder and as text.
+// Middleware has the same jobs with middleware of which the table does not know that it
+// changes nothing.
 //
 // Run them with make bench, which writes the table in docs/performance.md. It
 // runs all of them several times over. With -count, every repetition of one

@@ -37,9 +37,7 @@ var libraries = []struct {
 	open func(client *dynamodb.Client, tableName string) library
 }{
 	{"sdk", openSDK},
-	{"sdk-expression", openSDKExpression},
 	{"sdk-maps", openSDKMaps},
 	{"singletable", openRepo},
-	{"table", openTable},
 	{"guregu", openGuregu},
 }

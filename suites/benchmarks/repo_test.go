@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/keys"
@@ -85,4 +86,31 @@ func (l repos) transactPut(ctx context.Context, records []record) error {
 func (l repos) pay(ctx context.Context, from, r record) error {
 	ops := append(make([]table.Op, 0, 3), l.both.CreateOps(&r)...)
 	return l.table.Transact(ctx, append(ops, take(from, r.Amount))...)
+}
+
+func newTable(client *dynamodb.Client, tableName string) *table.Table {
+	s := spec
+	s.Name = tableName
+	t, err := table.New(client, s, nil)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func txKey(user string, at time.Time, id string) keys.Key {
+	return keys.Key{PK: keys.User.PK(user), SK: keys.Tx.SK(keys.Time(at), keys.Str(id))}
+}
+
+func copyKey(id string) keys.Key { return keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata} }
+
+func newest(user string) table.Query {
+	return table.Query{PK: keys.User.PK(user), Range: keys.Tx.All(), Descending: true, Limit: pageSize}
+}
+
+// take returns the op that takes an amount from an open record that holds as much.
+func take(from record, amount int64) table.Op {
+	a, by := expression.Name("amount"), expression.Value(amount)
+	return table.Update(txKey(from.UserID, from.CreatedAt, from.ID), expression.Set(a, a.Minus(by))).
+		If(expression.Name("status").Equal(expression.Value("open")).And(a.GreaterThanEqual(by)))
 }

@@ -13,7 +13,7 @@ import (
 // code that is written by hand for this one type: what is left of the SDK's cost
 // without attributevalue.
 func openSDKMaps(client *dynamodb.Client, tableName string) library {
-	return sdk{client, &tableName, item, fromItem, byHand{}}
+	return sdk{client, &tableName, item, fromItem}
 }
 
 // item writes a record as attributevalue does.

@@ -26,21 +26,6 @@ type sdk struct {
 	// encode and decode make items of records, and records of items.
 	encode func(record) (map[string]types.AttributeValue, error)
 	decode func(map[string]types.AttributeValue, *record) error
-	expressions
-}
-
-// expressions makes those of the jobs.
-type expressions interface {
-	// page returns the key condition of the user's records.
-	page(user string) (text, error)
-	// absent returns the condition that there is no item.
-	absent() (text, error)
-	// change returns the update of an amount, and the condition that the record
-	// has the revision that was read.
-	change(old record, amount int64) (text, error)
-	// take returns the update that takes an amount from an open record, and the
-	// condition that it holds as much.
-	take(amount int64) (text, error)
 }
 
 // text is an expression as the API has it.
@@ -53,7 +38,7 @@ type text struct {
 // openSDK returns the SDK with attributevalue, and expressions written by hand,
 // which is the cheapest way.
 func openSDK(client *dynamodb.Client, tableName string) library {
-	return sdk{client, &tableName, encodeValue, decodeValue, byHand{}}
+	return sdk{client, &tableName, encodeValue, decodeValue}
 }
 
 func encodeValue(r record) (map[string]types.AttributeValue, error) {
@@ -64,21 +49,20 @@ func decodeValue(item map[string]types.AttributeValue, r *record) error {
 	return attributevalue.UnmarshalMap(item, r)
 }
 
-// byHand are expressions written by hand.
-type byHand struct{}
-
-func (byHand) page(user string) (text, error) {
+// pageOf has the key condition of the user's records.
+func pageOf(user string) text {
 	return text{
 		key:    aws.String("pk = :pk AND begins_with(sk, :prefix)"),
 		values: map[string]types.AttributeValue{":pk": stringValue(userPK(user)), ":prefix": stringValue("TX#")},
-	}, nil
+	}
 }
 
-func (byHand) absent() (text, error) {
-	return text{condition: aws.String("attribute_not_exists(pk)")}, nil
-}
+// absent has the condition that there is no item.
+func absent() text { return text{condition: aws.String("attribute_not_exists(pk)")} }
 
-func (byHand) change(old record, amount int64) (text, error) {
+// change has the update of an amount, and the condition that the record has the revision that
+// was read.
+func change(old record, amount int64) text {
 	return text{
 		update:    aws.String("SET amount = :amount, revision = :next"),
 		condition: aws.String("revision = :revision"),
@@ -87,17 +71,19 @@ func (byHand) change(old record, amount int64) (text, error) {
 			":next":     stringValue(rand.Text()),
 			":revision": stringValue(old.Revision),
 		},
-	}, nil
+	}
 }
 
-func (byHand) take(amount int64) (text, error) {
+// taking has the update that takes an amount from an open record, and the condition that it
+// holds as much.
+func taking(amount int64) text {
 	return text{
 		update: aws.String("SET amount = amount - :amount"), condition: aws.String("#status = :open AND amount >= :amount"),
 		names: map[string]string{"#status": "status"}, // a reserved word
 		values: map[string]types.AttributeValue{
 			":amount": &types.AttributeValueMemberN{Value: strconv.FormatInt(amount, 10)}, ":open": stringValue("open"),
 		},
-	}, nil
+	}
 }
 
 func stringValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -130,10 +116,7 @@ func (l sdk) read(ctx context.Context, in *dynamodb.GetItemInput) (record, error
 }
 
 func (l sdk) page(ctx context.Context, user string) ([]record, bool, error) {
-	x, err := l.expressions.page(user)
-	if err != nil {
-		return nil, false, err
-	}
+	x := pageOf(user)
 	out, err := l.client.Query(ctx, &dynamodb.QueryInput{
 		TableName:                 l.table,
 		KeyConditionExpression:    x.key,
@@ -176,11 +159,7 @@ func (l sdk) createAll(ctx context.Context, records []record) error {
 
 // putAll stores new items, or none if one of them exists.
 func (l sdk) putAll(ctx context.Context, items ...record) error {
-	x, err := l.absent()
-	if err != nil {
-		return err
-	}
-	return l.put(ctx, x, items)
+	return l.put(ctx, absent(), items)
 }
 
 func (l sdk) transactPut(ctx context.Context, records []record) error {
@@ -218,16 +197,9 @@ func (l sdk) puts(x text, items []record) ([]types.TransactWriteItem, error) {
 }
 
 func (l sdk) pay(ctx context.Context, from, r record) error {
-	take, err := l.take(r.Amount)
-	if err != nil {
-		return err
-	}
-	x, err := l.absent()
-	if err != nil {
-		return err
-	}
+	take := taking(r.Amount)
 	r = stored(r)
-	puts, err := l.puts(x, []record{r, copied(r)})
+	puts, err := l.puts(absent(), []record{r, copied(r)})
 	if err != nil {
 		return err
 	}
@@ -278,6 +250,5 @@ func (l sdk) changed(ctx context.Context, user string, at time.Time, id string, 
 	if err != nil {
 		return r, text{}, err
 	}
-	x, err := l.change(r, amount)
-	return r, x, err
+	return r, change(r, amount), nil
 }

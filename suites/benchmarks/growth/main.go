@@ -1,14 +1,13 @@
 // Package growth measures whether operations stay as cheap as a table grows and as a
 // walk gets deeper, and how much memory the long ones hold. It prints a table in
 // Markdown. Times are of the client and the local engine together; units and requests
-// are DynamoDB's. With -write, docs/performance.md gets the table, and a picture of it.
+// are DynamoDB's. With -write, docs/performance.md gets a picture of it.
 //
 //	go run ./suites/benchmarks growth -items 10000,100000,1000000 -write
 package growth
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -28,18 +27,13 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// The page has the table between its marks, and shows the picture.
-const (
-	page    = "docs/performance.md"
-	picture = "docs/growth.svg"
-	opening = "<!-- growth -->\n"
-	closing = "<!-- /growth -->"
-)
+// picture is what docs/performance.md shows.
+const picture = "docs/growth.svg"
 
 // Command measures as its flags say.
 func Command(flags *flag.FlagSet) func(context.Context) error {
 	items := flags.String("items", "10000,100000", "how many items the table has")
-	write := flags.Bool("write", false, "write "+page+" and "+picture)
+	write := flags.Bool("write", false, "write "+picture)
 	return func(ctx context.Context) error { return run(ctx, strings.Split(*items, ","), *write) }
 }
 
@@ -80,9 +74,7 @@ func run(ctx context.Context, sizes []string, write bool) error {
 	if !write {
 		return nil
 	}
-	return errors.Join(
-		figure.WriteInto(page, opening, closing, markdown(results)),
-		os.WriteFile(picture, draw(results), 0o644))
+	return os.WriteFile(picture, draw(results), 0o644)
 }
 
 // result is what an operation costs on a table of some items. Without a median it is

@@ -24,19 +24,14 @@ var rows = []struct{ job, on, unit, title string }{
 	{"Query", "stub", "cpu-sec/op", "`Query` of 100 items: CPU"},
 	{"Query", "stub", "B/op", "… bytes"},
 	{"Query", "stub", "allocs/op", "… allocations"},
-	{"Query", "engine", "cpu-sec/op", "… the client's CPU on the local engine"},
 	{"Get", "stub", "cpu-sec/op", "`Get`: CPU"},
 	{"Get", "stub", "B/op", "… bytes"},
 	{"Create", "stub", "cpu-sec/op", "`Create`, with a copy: CPU"},
 	{"Create", "stub", "B/op", "… bytes"},
 	{"Update", "stub", "cpu-sec/op", "`Update` of one field: CPU"},
 	{"Update", "stub", "B/op", "… bytes"},
-	{"UpdateBoth", "stub", "cpu-sec/op", "`Update` of one field, with a copy: CPU"},
-	{"UpdateBoth", "stub", "B/op", "… bytes"},
 	{"TransactPut", "stub", "cpu-sec/op", "`TransactPut` of 3 items: CPU"},
 	{"TransactPut", "stub", "B/op", "… bytes"},
-	{"Transact", "stub", "cpu-sec/op", "`Transact`, with a condition, of 3 items: CPU"},
-	{"Transact", "stub", "B/op", "… bytes"},
 	{"CreateOps", "stub", "cpu-sec/op", "`CreateOps` of 100 items: CPU"},
 	{"CreateOps", "stub", "B/op", "… bytes"},
 }
@@ -44,10 +39,8 @@ var rows = []struct{ job, on, unit, title string }{
 // peers are the columns. Those after the first are ratios to it.
 var peers = []struct{ lib, title string }{
 	{"sdk", "SDK, `attributevalue`"},
-	{"sdk-expression", "… and `expression`"},
 	{"sdk-maps", "SDK, items by hand"},
 	{"singletable", "**`repo`**"},
-	{"table", "`table` alone"},
 	{"guregu", "guregu/dynamo"},
 }
 
