@@ -208,10 +208,6 @@ coldstart: ## Measure what the library adds to the start of a program, next to t
 load: ## Send a mix of requests to the payments API and to a handler on the SDK alone (about a minute)
 	go run ./examples/appcore/load
 
-.PHONY: growth
-growth: ## Measure operations on 10,000 to 1,000,000 items, and deep walks (long)
-	go run ./suites/benchmarks growth -items 10000,100000,1000000 -write
-
 .PHONY: backfill
 backfill: ## Measure a backfill next to a loop with the SDK, and kill it while programs write
 	go run ./suites/benchmarks backfill

@@ -12,7 +12,6 @@ import (
 
 	"github.com/singletable/singletable/suites/benchmarks/backfill"
 	"github.com/singletable/singletable/suites/benchmarks/coldstart"
-	"github.com/singletable/singletable/suites/benchmarks/growth"
 	"github.com/singletable/singletable/suites/benchmarks/network"
 	"github.com/singletable/singletable/suites/benchmarks/report"
 	"github.com/singletable/singletable/suites/benchmarks/shardcost"
@@ -22,7 +21,6 @@ import (
 var commands = map[string]func(*flag.FlagSet) func(context.Context) error{
 	"backfill":  backfill.Command,
 	"coldstart": coldstart.Command,
-	"growth":    growth.Command,
 	"network":   network.Command,
 	"report":    report.Command,
 	"shardcost": shardcost.Command,
