@@ -1,7 +1,6 @@
 package probes_test
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -20,13 +19,4 @@ func TestNumberSizes(t *testing.T) {
 			t.Errorf("%s has %d bytes, DynamoDB counts %d", literal, got, size)
 		}
 	}
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile("../../" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
