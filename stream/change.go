@@ -39,8 +39,8 @@ type Change[T any] struct {
 	Changed []string
 	// Key is the key of the entity's main item.
 	Key keys.Key
-	// At is when the change was made, in UTC, approximately. Lambda gives whole
-	// seconds, and Kinesis Data Streams milliseconds or microseconds. AWS: StreamRecord, Amazon
+	// At is when the change was made, in UTC, approximately; zero if the record does not say.
+	// Lambda gives whole seconds, and Kinesis Data Streams milliseconds or microseconds. AWS: StreamRecord, Amazon
 	// DynamoDB Streams API Reference; "Kinesis Data Streams for DynamoDB", Amazon DynamoDB
 	// Developer Guide.
 	At time.Time

@@ -37,7 +37,8 @@
 // # Order and failures
 //
 // The changes of one item are handled one after the other, in the order in
-// which they were made. Changes of different items have no order, not even
+// which they were made; from Kinesis Data Streams, this holds within one event, see
+// [Router.Handle]. Changes of different items have no order, not even
 // those of one transaction. An error of a handler ends the batch: the record is
 // delivered again, and so are all records behind it. Nothing is skipped. If a
 // handler always fails on a record, the record blocks its shard until it is set

@@ -245,6 +245,11 @@ func TestInvalidKinesisRecords(t *testing.T) {
 		"no JSON": func(r map[string]any) {
 			r["kinesis"].(map[string]any)["data"] = base64.StdEncoding.EncodeToString([]byte(`{`))
 		},
+		"no time": func(r map[string]any) {
+			data, _ := base64.StdEncoding.DecodeString(r["kinesis"].(map[string]any)["data"].(string))
+			untimed := strings.Replace(string(data), `"ApproximateCreationDateTime":1,`, "", 1)
+			r["kinesis"].(map[string]any)["data"] = base64.StdEncoding.EncodeToString([]byte(untimed))
+		},
 		"no ARN": func(r map[string]any) { delete(r, "eventSourceARN") },
 	} {
 		one := shipped(name, "A", 1, 0, 1)

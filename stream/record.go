@@ -162,10 +162,19 @@ func parseRecord(in *item.Parser) (r *record, problem error, ok bool) { //nolint
 	return r, r.check(name), true
 }
 
-// setTime sets the time of the record. It returns false if that is none.
+// secondsBelow is the least time in milliseconds or microseconds. A smaller number is seconds: a
+// table that also streams to Kinesis names Kinesis' precision in the records of DynamoDB Streams,
+// whose times AWS documents in seconds. AWS: StreamRecord, Amazon DynamoDB Streams API Reference.
+const secondsBelow = 1e11
+
+// setTime sets the time of the record; one without a time keeps the zero one. It returns false if
+// its time is none.
 func (r *record) setTime() bool {
 	perSecond := 1.0
 	switch {
+	case r.created == 0:
+		return true
+	case r.source == "" && r.created < secondsBelow:
 	case r.precision == "MICROSECOND":
 		perSecond = 1e6
 	case r.precision == "MILLISECOND" || r.source != "":
@@ -186,6 +195,9 @@ func (r *record) check(name string) error {
 	switch {
 	case r.source != "" && r.id == "":
 		want = "an event ID"
+	//mutants:guard stream: a record of Kinesis has a time, by which a consumer compares | TestInvalidKinesisRecords | r.at.IsZero() => false
+	case r.source != "" && r.at.IsZero():
+		want = "a time, and the changes of Kinesis have no other order"
 	case r.view != "" && r.view != string(streamtypes.StreamViewTypeNewAndOldImages):
 		return fmt.Errorf("%w: the view of the stream is %s, and changes need NEW_AND_OLD_IMAGES", errEvent, r.view)
 	case r.source == "" && (r.sequence == "" || r.id == ""):

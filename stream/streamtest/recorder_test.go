@@ -2,8 +2,11 @@ package streamtest_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -122,7 +125,40 @@ func TestRecorderRefuses(t *testing.T) {
 	}
 }
 
-// Each form of an event gives a router the same changes.
+// members adds the paths of the members of a record, without those of images and keys.
+func members(t *testing.T, of any, path string, all map[string]bool) {
+	t.Helper()
+	object, ok := of.(map[string]any)
+	if !ok || strings.HasSuffix(path, "Image") || strings.HasSuffix(path, ".Keys") {
+		all[path] = true
+		return
+	}
+	for name, value := range object {
+		if text, ok := value.(string); ok && name == "data" {
+			decoded := map[string]any{}
+			expect.OK(t, json.Unmarshal(expect.Value(base64.StdEncoding.DecodeString(text))(t), &decoded))
+			value = decoded
+		}
+		members(t, value, path+"."+name, all)
+	}
+}
+
+// first returns the members of the first record of an event.
+func first(t *testing.T, event json.RawMessage) map[string]bool {
+	t.Helper()
+	all, records := map[string]bool{}, []any{}
+	if event[0] == '{' {
+		var of struct{ Records []any }
+		expect.OK(t, json.Unmarshal(event, &of))
+		records = of.Records
+	} else {
+		expect.OK(t, json.Unmarshal(event, &records))
+	}
+	members(t, records[0], "", all)
+	return all
+}
+
+// Each form of an event gives a router the same changes, and has the members that AWS's has.
 func TestRecorderForms(t *testing.T) {
 	t.Parallel()
 	var recorder streamtest.Recorder
@@ -136,7 +172,7 @@ func TestRecorderForms(t *testing.T) {
 		return nil
 	})))(t)
 	for name, event := range map[string]func(*table.Table, func() error) (json.RawMessage, error){
-		"Event": recorder.Event, "Pipe": recorder.Pipe, "Kinesis": recorder.Kinesis,
+		"lambda.json": recorder.Event, "pipes.json": recorder.Pipe, "kinesis.json": recorder.Kinesis,
 	} {
 		got = nil
 		made := expect.Value(event(tbl, func() error {
@@ -147,5 +183,6 @@ func TestRecorderForms(t *testing.T) {
 		}))(t)
 		expect.OK(t, expect.Value(router.Handle(t.Context(), made))(t).Err)
 		expect.Equal(t, name, got, []string{"insert NOTE#1", "modify NOTE#1", "remove NOTE#1"})
+		expect.Equal(t, name, first(t, made), first(t, expect.Value(os.ReadFile("../testdata/"+name))(t)))
 	}
 }

@@ -195,6 +195,7 @@ func (c *changes) kinesis() (json.RawMessage, error) {
 			},
 			"eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": fmt.Sprint("shardId-000000000000:", sequence),
 			"eventName": "aws:kinesis:record", "awsRegion": "us-east-1", "eventSourceARN": arn,
+			"invokeIdentityArn": "arn:aws:iam::000000000000:role/consumer",
 		})
 	}
 	return json.Marshal(map[string]any{"Records": records})
