@@ -20,6 +20,11 @@ import (
 // that is ended for its time has failed for the whole batch.
 const margin = time.Second
 
+// errPiped is the error of the records that EventBridge Pipes sends. As a message they would be
+// dropped, and the pipe would take them for counted. AWS: "Amazon EventBridge Pipes batching and
+// concurrency", Amazon EventBridge User Guide.
+var errPiped = errors.New("the event is an array of records, as EventBridge Pipes sends: the function takes those of an event source mapping")
+
 // Consumer is the function that counts.
 type Consumer struct {
 	meters *metering.Consumer
@@ -34,6 +39,12 @@ func NewConsumer(c *metering.Consumer, log *slog.Logger) *Consumer { return &Con
 func (c *Consumer) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	var batch struct {
 		Records *json.RawMessage `json:"Records"`
+	}
+	var piped []struct {
+		EventSource string `json:"eventSource"`
+	}
+	if json.Unmarshal(event, &piped) == nil && len(piped) > 0 && piped[0].EventSource != "" {
+		return nil, errPiped
 	}
 	// What is no object is no message either, and refused as one.
 	if err := json.Unmarshal(event, &batch); err != nil || batch.Records == nil {

@@ -3,6 +3,7 @@ package lambda_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,14 +162,20 @@ func TestAQuestionReturnsUsage(t *testing.T) {
 func TestWhatIsNotForTheFunctionIsAnError(t *testing.T) {
 	t.Parallel()
 	f := newFunctions(t)
-	for _, text := range []string{
-		`{"Records":[{"eventSource":"aws:s3","s3":{}}]}`, `{"Records":[{"EventSource":"aws:sns","Sns":{}}]}`, `{"Records":7}`,
-	} {
+	var batch struct{ Records json.RawMessage }
+	check.OK(t, json.Unmarshal([]byte(event(t, "sqs")), &batch))
+	texts := []string{
+		`{"Records":[{"eventSource":"aws:s3","s3":{}}]}`, `{"Records":[{"EventSource":"aws:sns","Sns":{}}]}`, `{"Records":7}`, string(batch.Records),
+	}
+	for _, form := range []string{"lambda", "pipes", "kinesis", "kinesis-pipes"} {
+		texts = append(texts, event(t, "../../../../stream/testdata/"+form))
+	}
+	for _, text := range texts {
 		if got, err := f.count.Invoke(t.Context(), []byte(text)); err == nil {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
-	check.Equal(t, "lines", strings.Count(f.log.String(), `"msg":"invocation failed"`), 3)
+	check.Equal(t, "lines", strings.Count(f.log.String(), `"msg":"invocation failed"`), len(texts))
 	// A question whose query fails is an error as well.
 	f.faults.Always("Query", tabletest.Throttle())
 	got, err := f.query.Invoke(requested(t, "r-1"), []byte(event(t, "question")))
