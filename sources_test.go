@@ -22,7 +22,7 @@ import (
 //	Code: aws-sdk-go-v2, aws/retry/standard.go.
 const (
 	title = "(?:\"[^\"]+\"|`?[A-Z]\\w+`?)"
-	guide = `(?:Amazon (?:API Gateway|Cognito|DynamoDB|SES|SNS|SQS) Developer Guide|Amazon (?:CloudWatch|EventBridge) User Guide` +
+	guide = `(?:Amazon (?:API Gateway|Cognito|DynamoDB|Kinesis Data Streams|SES|SNS|SQS) Developer Guide|Amazon (?:CloudWatch|EventBridge) User Guide` +
 		`|Amazon (?:Cognito User Pools|DynamoDB|DynamoDB Streams|S3|SQS) API Reference|Amazon SES API v2 Reference` +
 		`|AWS (?:Database Encryption SDK|Lambda|SAM) Developer Guide|AWS (?:CloudFormation|Secrets Manager) User Guide|IAM User Guide` +
 		`|AWS CloudFormation Template Reference|Service Authorization Reference|Tagging AWS Resources and Tag Editor User Guide` +

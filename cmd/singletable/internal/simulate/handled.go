@@ -88,7 +88,7 @@ func (r Report) handled(line func(string, ...any)) {
 	}
 	line("\nHandlers of the stream:")
 	if len(r.Handlers) > readers {
-		line("  %d read each shard, and AWS advises at most %d: more can be throttled, which is not in the model", len(r.Handlers), readers)
+		line("  %d read each shard, and AWS advises at most %d: more can be throttled, which is not in the model. Kinesis takes more: see kinesis of the file", len(r.Handlers), readers)
 	}
 	for i, h := range r.Handlers {
 		keeps := keepsText(h.KeepsUp, "")

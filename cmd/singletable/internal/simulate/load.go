@@ -31,6 +31,7 @@
 //	run.go     the steps
 //	limit.go   what is refused first, without steps
 //	handler.go who handles the stream, and falls behind first
+//	kinesis.go and what a Kinesis data stream takes
 //	price.go   dollars a month
 //	handled.go what is said of a handler
 //	report.go  the results as text
@@ -68,6 +69,8 @@ type Load struct {
 	Patterns []Pattern `json:"patterns"`
 	// Handlers handle the records of the table's stream.
 	Handlers []Handler `json:"handlers,omitempty"`
+	// Kinesis is the Kinesis data stream that the table streams to; none by default.
+	Kinesis Kinesis `json:"kinesis,omitzero"`
 	// Shape is how the load changes in the time that is simulated: by default it is the same.
 	Shape []Point `json:"shape,omitempty"`
 	// Assumptions are what AWS does not document.
@@ -253,6 +256,7 @@ func (l *Load) complete() error {
 	}
 	l.completeKeys(bad)
 	l.completeHandlers(bad)
+	l.completeKinesis(bad)
 	if len(l.Patterns) == 0 {
 		bad("patterns: there are none")
 	}

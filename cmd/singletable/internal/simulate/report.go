@@ -27,6 +27,8 @@ type Report struct {
 	// Refusals has a row for each pattern, and Handlers one for each handler of the stream.
 	Refusals []Refusal `json:"refusals"`
 	Handlers []Handled `json:"handlers,omitempty"`
+	// Kinesis has the limits of the data stream.
+	Kinesis []Full `json:"kinesis,omitempty"`
 }
 
 // Refusal is how often a pattern was refused in the simulation.
@@ -55,7 +57,7 @@ const maxSeconds = 600
 
 // New simulates a load and reports it.
 func New(l Load, seconds int, factor float64, seed uint64, p Prices) Report {
-	r := Report{seconds: seconds, factor: factor, Load: l, Limits: Limits(l), Costs: Month(l, factor, p), Prices: p, Changes: changes(l, factor, p)}
+	r := Report{seconds: seconds, factor: factor, Load: l, Limits: Limits(l), Costs: Month(l, factor, p), Prices: p, Changes: changes(l, factor, p), Kinesis: Fills(l)}
 	r.Holds, _ = Holds(l)
 	if math.IsInf(r.Holds, 1) {
 		r.Holds = math.MaxFloat64
@@ -185,6 +187,7 @@ func (r Report) Text() string {
 		line("  %s: %s of %s times refused, from second %d to %d", x.Pattern, number(x.Refused), number(x.Times), x.First, x.Last)
 	}
 	r.handled(line)
+	r.filled(line)
 	line("\nA month at %s times today's load, by the prices of %s of %s:", number(r.factor), r.Prices.Region, r.Prices.Date)
 	for _, c := range r.Costs.Patterns {
 		cost := dollars(c.Dollars)

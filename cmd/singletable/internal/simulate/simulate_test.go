@@ -236,6 +236,8 @@ func TestInvalidLoads(t *testing.T) {
 		"a reader takes what GetRecords":  handled(`{"name": "h", "perRecord": 1, "source": "reader", "batchSize": 10}`),
 		"handlers[0].keys: there are no":  handled(`{"name": "h", "perRecord": 1, "keys": ["z"]}`),
 		"concurrency: must be 1 to 1000":  handled(`{"name": "h", "perRecord": 1, "concurrency": 1001}`),
+		"kinesis.shards: must be 1":       strings.Replace(writes, `"name": "W"`, `"name": "W", "kinesis": {"consumers": 1}`, 1),
+		"and fanOut 0 to 50":              strings.Replace(writes, `"name": "W"`, `"name": "W", "kinesis": {"shards": 1, "fanOut": 51}`, 1),
 		"polls 1 to 1000":                 strings.Replace(writes, `"name": "W"`, `"name": "W", "assumptions": {"polls": -1}`, 1),
 		"unchanged: is a share of writes": strings.Replace(writes, `"keys": "k"}`, `"keys": "k", "unchanged": 2}`, 1),
 		"an expiry is in no transaction":  strings.Replace(writes, `"write"`, `"expire", "transaction": true`, 1),
@@ -264,6 +266,7 @@ func TestMembers(t *testing.T) {
 	for prefix, of := range map[string]any{
 		"": simulate.Load{}, "keys.": simulate.Keys{}, "patterns.": simulate.Pattern{}, "requests.": simulate.Request{},
 		"indexes.": simulate.IndexWrite{}, "assumptions.": simulate.Assumptions{}, "handlers.": simulate.Handler{},
+		"kinesis.": simulate.Kinesis{},
 	} {
 		for f := range reflect.TypeOf(of).Fields() {
 			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
