@@ -35,9 +35,10 @@ type Template struct {
 
 // Parameter is a parameter of a template, with its bounds if it is a number.
 type Parameter struct {
-	Default string `yaml:"Default"`
-	Min     int    `yaml:"MinValue"`
-	Max     int    `yaml:"MaxValue"`
+	Default     string `yaml:"Default"`
+	Description string `yaml:"Description"`
+	Min         int    `yaml:"MinValue"`
+	Max         int    `yaml:"MaxValue"`
 }
 
 // Resource is a resource of a template.
