@@ -18,19 +18,22 @@ import (
 
 const costsPage = "../../docs/costs.md"
 
-// TestLoads compares what the pages say of the loads of the example systems with what simulate
-// finds. With -update it writes them.
+// TestLoads compares what the pages and testdata/loads.golden say of the loads of the example
+// systems with what simulate finds. With -update it writes them.
 func TestLoads(t *testing.T) {
 	t.Parallel()
 	all := "| system | load | holds | what refuses first | with more shards | dollars a month |\n|---|---|---|---|---|---:|\n"
+	patterns := ""
 	for _, name := range systemsWithLoads() {
 		dir := filepath.Join("..", "..", "examples", name)
 		l := loadOf(t, filepath.Join(dir, "load.json"))
-		checkPart(t, filepath.Join(dir, "README.md"), "load", holdsText(l)+"\n\n"+patternTable(l))
+		checkPart(t, filepath.Join(dir, "README.md"), "load", holdsText(l))
+		patterns += name + "\n\n" + patternTable(l) + "\n"
 		factor, first := simulate.Holds(l)
 		all += fmt.Sprintf("| [%s](../examples/%s/load.json) | %s | %s times | %s | %s | %s |\n",
 			name, name, ratesText(l, first, 1), short(factor), limitText(first), moreShards(l, first), short(month(l)))
 	}
+	golden(t, "loads", result{stdout: patterns})
 	checkPart(t, costsPage, "loads", all)
 	checkPart(t, costsPage, "shards", shardTable(t))
 }

@@ -14,7 +14,7 @@ import (
 
 //go:generate go test . -run ^TestThe(Design|API)Shows -update
 
-// The picture of the deployment in docs/design.md is made of the template, so it has
+// docs/architecture.mmd, the picture of the deployment, is made of the template, so it has
 // every resource and every permission, and no others.
 func TestTheDesignShowsTheDeployment(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestTheDesignShowsTheDeployment(t *testing.T) {
 			t.Errorf("the picture lacks %s", name)
 		}
 	}
-	generated.Part(t, "docs/design.md", "architecture", "```mermaid\n"+picture+"```\n")
+	generated.File(t, "docs/architecture.mmd", picture)
 }
 
 // architecture draws the resources of the template. It fails the test if there is one

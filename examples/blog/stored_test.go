@@ -13,13 +13,12 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheREADMEShows -update
+//go:generate go test . -run ^TestThe(Schema|Docs) -update
 
-func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, store.Schema("any"), nil)
 	s := numbered(check.Must(store.New(tbl, nil))(t))
@@ -29,12 +28,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	} {
 		check.OK(t, part(t.Context(), s, out))
 	}
-	items := generated.Stored(t, tbl)
-	generated.SchemaFile(t, "schema.json", store.Schema("Blog"), items)
-	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, store.Schema("Blog"), items, &tablemodel.Options{
-		Partitions: 2, Items: 2,
-		Attributes: []string{"ownerPK", "name", "description", "title", "text", "authorName", "userName", "groupName", "role", "joinedAt", "commentCount", "postCount", "memberCount", "groupCount", "kind", "size", "value", "count"},
-	}))
+	generated.SchemaFile(t, "schema.json", store.Schema("Blog"), generated.Stored(t, tbl))
 }
 
 // numbered returns a store whose ids are id-1 and so on.
@@ -44,7 +38,7 @@ func numbered(s *store.Store) *store.Store {
 	return s
 }
 
-func TestTheREADMEShowsTheWalk(t *testing.T) {
+func TestTheDocsShowTheWalk(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
 	out := report.Report{Out: &text, Meter: &report.Meter{}}
@@ -54,5 +48,5 @@ func TestTheREADMEShowsTheWalk(t *testing.T) {
 	defer objects.Close()
 	s := numbered(check.Must(store.New(tbl, objects))(t))
 	check.OK(t, walk(t.Context(), client, s, out))
-	generated.Part(t, "docs/walk.md", "walk", "```\n"+strings.TrimSpace(text.String())+"\n```")
+	generated.File(t, "docs/walk.txt", strings.TrimSpace(text.String())+"\n")
 }

@@ -13,12 +13,11 @@ import (
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
 )
 
-//go:generate go test . -run ^TestTheDocs -update
+//go:generate go test . -run ^TestThe(Schema|Docs) -update
 
-func TestTheDocsShowWhatIsStored(t *testing.T) {
+func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	t.Parallel()
 	engine := programtest.Engine(t)
 	name := programtest.Table(t, "Cqrs")
@@ -34,9 +33,5 @@ func TestTheDocsShowWhatIsStored(t *testing.T) {
 		}
 		return nil
 	}))
-	items := generated.Stored(t, w.table)
-	generated.SchemaFile(t, "schema.json", core.Schema("Cqrs"), items)
-	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, core.Schema("Cqrs"), items, &tablemodel.Options{
-		Partitions: 1, Attributes: []string{"name", "version", "expectedVersion", "seq", "price", "lowest", "priceChanges"},
-	}))
+	generated.SchemaFile(t, "schema.json", core.Schema("Cqrs"), generated.Stored(t, w.table))
 }

@@ -9,13 +9,12 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheDesignShowsWhatIsStored$ -update
+//go:generate go test . -run ^TestTheSchemaFileIsMadeOfStoredItems$ -update
 
-func TestTheDesignShowsWhatIsStored(t *testing.T) {
+func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, metering.Schema("any"), &table.Options{Now: func() time.Time { return today }})
 	consumer := check.Must(metering.NewConsumer(tbl, nil))(t)
@@ -30,9 +29,6 @@ func TestTheDesignShowsWhatIsStored(t *testing.T) {
 	later.UserID = ""
 	count("sqs", "m-1", example)
 	count("sqs", "m-2", later)
-	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, metering.Schema("Usage"), generated.Stored(t, tbl), &tablemodel.Options{
-		Items: -1, Attributes: []string{"count", "expiresAt"},
-	}))
 
 	// The file has the patterns of all keys. In those of a single workspace it would be a constant.
 	other := example

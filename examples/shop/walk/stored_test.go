@@ -16,7 +16,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheREADME -update
+//go:generate go test . -run ^TestTheDocs -update
 
 // sale is the event of Ana's order for the lamps: 3 were there, 1 is left.
 const sale = `{"Records": [{
@@ -36,7 +36,7 @@ const sale = `{"Records": [{
 	}
 }]}`
 
-func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+func TestTheDocsShowWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, store.Schema("any"), &table.Options{Now: func() time.Time { return demo.Opening }})
 	s := on(t, tbl)
@@ -48,12 +48,9 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	}
 	spec, items := store.Schema("Shop"), generated.Stored(t, tbl)
 	options := &tablemodel.Options{
-		Partitions: 2, Items: 2,
+		Partitions: -1, Items: -1,
 		Attributes: []string{"name", "email", "price", "stock", "quantity", "total", "status", "kind", "by", "old", "new"},
 	}
-	generated.Part(t, "../docs/design.md", "stored", generated.Picture(t, spec, items, options))
-
-	options.Partitions, options.Items = -1, -1
 	page := check.Must(tablemodel.HTML(spec, items, options))(t)
 	generated.File(t, "../table.html", page)
 	if limit := 200_000; len(page) > limit {
