@@ -45,7 +45,7 @@ func moved(i designItem) (op table.Op, ok bool) {
 	}), err == nil
 }
 
-// A table of the source design is moved as the README says, and counts on.
+// A table of the source design is moved as docs/move.md says, and counts on.
 func TestATableOfTheDesignIsMoved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
