@@ -85,7 +85,7 @@ func TestDroppedMessagesAreCountedInTheLog(t *testing.T) {
 	}](t, tpl, "AWS::CloudWatch::Alarm")["MessagesDropped"]
 	check.Equal(t, "metric", filter.Metrics, []metric{{alarm.Namespace, alarm.Name, "1"}})
 	check.Equal(t, "filter", filter.Group+" "+filter.Pattern, `CountLogs { $.msg = "message dropped" }`)
-	if text := string(check.Must(os.ReadFile("RUNBOOK.md"))(t)); !strings.Contains(text, `"msg":"message dropped",`) {
+	if text := string(check.Must(os.ReadFile("RUNBOOK.md"))(t)); !strings.Contains(text, `"msg":"message dropped"`) {
 		t.Error("the log has no such line")
 	}
 }

@@ -73,6 +73,20 @@ func File(tb testing.TB, path, text string) {
 	}
 }
 
+// Quoted compares a whole file with text, as [File] does, and fails the test unless text and a
+// Markdown page have says: a reader of the page who meets the text finds it there.
+func Quoted(tb testing.TB, page, says, path, text string) {
+	tb.Helper()
+	File(tb, path, text)
+	read, err := os.ReadFile(page)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if !strings.Contains(text, says) || !strings.Contains(string(read), "`"+says+"`") {
+		tb.Errorf("%s and %s do not both have %q", path, page, says)
+	}
+}
+
 // cut returns what is between the comments of a part, and what is around it, the
 // comments included.
 func cut(file, name string) (before, part, after string, err error) {

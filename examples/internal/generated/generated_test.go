@@ -46,6 +46,26 @@ func TestAPartIsComparedWithTheFile(t *testing.T) {
 	}
 }
 
+func TestAQuotedTextIsOnThePage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	page, file := filepath.Join(dir, "page.md"), filepath.Join(dir, "line.json")
+	check.OK(t, os.WriteFile(page, []byte("`one` and `three`"), 0o644), os.WriteFile(file, []byte("one two"), 0o644))
+	for _, tc := range []struct {
+		name, says, text string
+		fails            bool
+	}{
+		{"in both", "one", "one two", false},
+		{"not on the page", "two", "one two", true},
+		{"not in the text", "three", "one two", true},
+		{"another file", "one", "one", true},
+	} {
+		if got := failing(t, func(tb testing.TB) { generated.Quoted(tb, page, tc.says, file, tc.text) }); got != tc.fails {
+			t.Errorf("%s: failed is %t, want %t", tc.name, got, tc.fails)
+		}
+	}
+}
+
 func TestQuotedCodeIsComparedWithItsFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -27,45 +27,48 @@ func TestTheRunbookShowsWhatIsLogged(t *testing.T) {
 		return strings.Replace(designSent, `"count":1`, `"messageId":"p-1","count":`+count, 1)
 	}
 	denied := tabletest.Status(400, "AccessDeniedException", "User is not authorized to perform: dynamodb:PutItem")
-	for part, do := range map[string]func(f functions, ctx context.Context){
-		"log-throttled": func(f functions, ctx context.Context) {
+	for _, c := range []struct {
+		file, says string
+		do         func(f functions, ctx context.Context)
+	}{
+		{"throttled", `"class":"transient"`, func(f functions, ctx context.Context) {
 			f.faults.Always("TransactWriteItems", tabletest.Throttle())
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, designSent)))
-		},
-		"log-denied": func(f functions, ctx context.Context) {
+		}},
+		{"denied", `AccessDeniedException`, func(f functions, ctx context.Context) {
 			f.faults.Always("TransactWriteItems", denied)
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, designSent)))
-		},
-		"log-later": func(f functions, ctx context.Context) {
+		}},
+		{"later", `schemaVersion is later than 1`, func(f functions, ctx context.Context) {
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, `{"schemaVersion":2}`)))
-		},
-		"log-unknown": func(f functions, ctx context.Context) {
+		}},
+		{"unknown", `perhaps of a later release`, func(f functions, ctx context.Context) {
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, strings.Replace(designSent, "metricId", "metric", 1))))
-		},
-		"log-dropped": func(f functions, ctx context.Context) {
+		}},
+		{"dropped", `metering: not valid`, func(f functions, ctx context.Context) {
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, strings.Replace(designSent, `"count":1`, `"count":0`, 1))))
-		},
-		"log-reused": func(f functions, ctx context.Context) {
+		}},
+		{"reused", `idempotency key was used for another payload`, func(f functions, ctx context.Context) {
 			_, _ = f.count.Invoke(ctx, []byte(messages(t, named("1"), named("2"))))
-		},
-		"log-failed": func(f functions, ctx context.Context) {
+		}},
+		{"failed", `"msg":"invocation failed"`, func(f functions, ctx context.Context) {
 			f.faults.Always("Query", tabletest.Throttle())
 			_, _ = f.query.Invoke(ctx, []byte(designAsked))
-		},
-		"log-panic": func(f functions, ctx context.Context) {
+		}},
+		{"panic", `"msg":"invocation panicked"`, func(f functions, ctx context.Context) {
 			defer func() { _ = recover() }()
 			panics := func(context.Context) error { panic("runtime error: index out of range [1] with length 1") }
 			_, _ = shared.Logged(panics, lambda.NewLog(f.log, nil)).Invoke(ctx, []byte("{}"))
-		},
+		}},
 	} {
-		t.Run(part, func(t *testing.T) {
+		t.Run(c.file, func(t *testing.T) {
 			t.Parallel()
 			f := newFunctions(t)
-			do(f, requested(t, "r-1"))
+			c.do(f, requested(t, "r-1"))
 			line := changing.ReplaceAllString(strings.TrimSpace(f.log.String()), `"$1":"…"`)
 			line = attempt.ReplaceAllString(line, "RequestID: …,")
 			line = anyTable.ReplaceAllString(line, `"table":"usage-dev"`)
-			generated.Part(t, "../RUNBOOK.md", part, "```json\n"+line+"\n```")
+			generated.Quoted(t, "../RUNBOOK.md", c.says, "testdata/log/"+c.file+".json", line+"\n")
 		})
 	}
 }

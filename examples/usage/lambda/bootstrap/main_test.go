@@ -196,17 +196,17 @@ func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
 			}
 		}
 	}
-	show(t, "log-start", s.StartFails(t, "count", map[string]string{"TTL_DAYS": "five"}))
+	show(t, "start", `"msg":"the function does not start"`, s.StartFails(t, "count", map[string]string{"TTL_DAYS": "five"}))
 }
 
-// show shows a line in the runbook.
-func show(t *testing.T, part string, l lambdatest.Line) {
+// show compares a line with that of a file, of which the runbook has says.
+func show(t *testing.T, part, says string, l lambdatest.Line) {
 	t.Helper()
 	text := l.Text
 	for _, changing := range [][2]string{{`"time":"[^"]*"`, `"time":"…"`}, {`RequestID: [^,]*,`, "RequestID: …,"}, {`table [^ :]*:`, "table usage-dev:"}, {`"table":"[^"]*"`, `"table":"usage-dev"`}} {
 		text = regexp.MustCompile(changing[0]).ReplaceAllString(text, changing[1])
 	}
-	generated.Part(t, "../../RUNBOOK.md", part, "```json\n"+text+"\n```")
+	generated.Quoted(t, "../../RUNBOOK.md", says, "../testdata/log/"+part+".json", text+"\n")
 }
 
 // singletable ensure can end after it has created the table, and before it has set the TTL.
@@ -214,7 +214,7 @@ func TestAHalfMadeTableIsRepairedByEnsure(t *testing.T) {
 	t.Parallel()
 	table := tabletest.New(t, schema.Table{Name: "any"}, nil).Schema().Name
 	s := deployOn(t, table, "info")
-	show(t, "log-table", s.StartFails(t, "count", nil))
+	show(t, "table", "table differs from its schema", s.StartFails(t, "count", nil))
 	check.OK(t, metering.Schema(table).Ensure(t.Context(), s.Client))
 	check.Equal(t, "response", string(s.Start(t, "count").Invoke(t, event(t, "direct")).Response), `{"status":"counted"}`)
 }
@@ -230,7 +230,7 @@ func TestAFunctionStartsWithoutTheControlPlane(t *testing.T) {
 		fault     tabletest.Fault
 		part      string
 	}{
-		{"DescribeTable", tabletest.Throttle(), "log-unverified"},
+		{"DescribeTable", tabletest.Throttle(), "unverified"},
 		{"DescribeTable", tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "denied"), ""},
 		{"DescribeTimeToLive", tabletest.DropRequest(), ""},
 	} {
@@ -240,7 +240,7 @@ func TestAFunctionStartsWithoutTheControlPlane(t *testing.T) {
 			o := s.Start(t, "count").Invoke(t, event(t, "sqs"))
 			check.Equal(t, "response", string(o.Response), want)
 			if c.part != "" {
-				show(t, c.part, o.Lines[0])
+				show(t, c.part, o.Lines[0].Msg, o.Lines[0])
 			}
 			check.Equal(t, "log", o.Lines[0].Level+" "+o.Lines[0].Msg, "WARN the table was not compared with its schema")
 		}
