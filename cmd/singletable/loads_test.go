@@ -150,17 +150,22 @@ func holdsText(l simulate.Load) string {
 		text += fmt.Sprintf("At %s times, DynamoDB divides one key of *%s* in %s, and refuses %ss of it for minutes. ", short(x.Factor), x.Keys, placeText(x), kindText(x))
 	}
 	text += fmt.Sprintf("A month of this load costs $%s.", short(month(l)))
+	var follow []string
 	for _, h := range l.Handlers {
-		text += fmt.Sprintf(" The handler `%s` of the stream ", h.Name)
+		name := "`" + h.Name + "`"
 		falls := simulate.Falls(l, h)
-		switch {
-		case len(falls) == 0 || falls[0].Factor > factor:
-			text += "keeps up with all that the table holds."
-		case falls[0].Keys != "":
-			text += fmt.Sprintf("keeps up with %s times this load: then one key of *%s* has %s records a second.", short(falls[0].Factor), falls[0].Keys, short(falls[0].Most))
-		default:
-			text += fmt.Sprintf("keeps up with %s times this load: then a shard has %s records a second.", short(falls[0].Factor), short(falls[0].Most))
+		if len(falls) == 0 || falls[0].Factor > factor {
+			follow = append(follow, name)
+			continue
 		}
+		what := "a shard"
+		if falls[0].Keys != "" {
+			what = "one key of *" + falls[0].Keys + "*"
+		}
+		text += fmt.Sprintf(" Of the stream, %s keeps up with %s times this load: then %s has %s records a second.", name, short(falls[0].Factor), what, short(falls[0].Most))
+	}
+	if len(follow) > 0 {
+		text += " Of the stream, " + strings.Join(follow, " and ") + " can handle it all."
 	}
 	return text
 }
