@@ -162,10 +162,10 @@ func holdsText(l simulate.Load) string {
 		if falls[0].Keys != "" {
 			what = "one key of *" + falls[0].Keys + "*"
 		}
-		text += fmt.Sprintf(" Of the stream, %s keeps up with %s times this load: then %s has %s records a second.", name, short(falls[0].Factor), what, short(falls[0].Most))
+		text += fmt.Sprintf(" The handler %s of the stream keeps up with %s times this load: then %s has %s records a second.", name, short(falls[0].Factor), what, short(falls[0].Most))
 	}
 	if len(follow) > 0 {
-		text += " Of the stream, " + strings.Join(follow, " and ") + " can handle it all."
+		text += " Handlers of the stream that keep up with it: " + strings.Join(follow, ", ") + "."
 	}
 	return text
 }

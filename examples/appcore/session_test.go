@@ -15,7 +15,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
 
-// The commands of the session in docs/api.md, for a server at shown.
+// The commands of the session in docs/session.txt, for a server at shown.
 const (
 	shown       = "http://127.0.0.1:8080"
 	startServer = "go run . -dev -data /tmp/appcore.db"
@@ -66,7 +66,7 @@ func (s *session) begin(data string) *programtest.Server {
 	return server
 }
 
-// docs/api.md shows a session that was run: nothing is lost when the server is told to
+// docs/session.txt is a session that was run: nothing is lost when the server is told to
 // end, not even a request that is half sent.
 func TestTheAPIShowsASession(t *testing.T) {
 	t.Parallel()
@@ -106,11 +106,10 @@ func TestTheAPIShowsASession(t *testing.T) {
 		t.Errorf("%d transactions, want 2", len(s.ids))
 	}
 
-	block := func(text string) string { return "\n```console\n" + text + "```\n\n" }
-	generated.Part(t, "docs/api.md", "session", "Terminal 1:\n"+
-		block("$ "+startServer+"\nlistening on "+shown+"\n")+
-		"Terminal 2. Press Ctrl-C in terminal 1 while the second POST waits for the rest of its body: it is finished, and then the server ends.\n"+
-		block("$ "+getToken+"\n"+before)+
-		"Terminal 1 again: the same command. Terminal 2, with a token of the new server:\n"+
-		block("$ "+getToken+"\n"+after))
+	generated.File(t, "docs/session.txt", "Terminal 1:\n\n"+
+		"$ "+startServer+"\nlistening on "+shown+"\n\n"+
+		"Terminal 2. Press Ctrl-C in terminal 1 while the second POST waits for the rest of its body: it is finished, and then the server ends.\n\n"+
+		"$ "+getToken+"\n"+before+
+		"\nTerminal 1 again: the same command. Terminal 2, with a token of the new server:\n\n"+
+		"$ "+getToken+"\n"+after)
 }
