@@ -8,7 +8,7 @@ MODULES  = $(shell go list -m -f '{{.Dir}}')
 PACKAGES := github.com/singletable/singletable/...
 RACE     ?= $(PACKAGES)
 # The suites whose tests run within a minute each.
-SUITES   := $(addprefix ./suites/,awsconformance/... client conformance/... internal/... middleware probes schedules soak/checker soak/nemesis soak/report)
+SUITES   := $(addprefix ./suites/,awsconformance/sweep client conformance/... internal/... middleware probes schedules soak/checker soak/nemesis soak/report)
 FUZZTIME ?= 10s
 SOAKTIME ?= 5m
 
@@ -23,6 +23,7 @@ run: ## Run the quickstart on a local engine
 .PHONY: test
 test: ## Run the tests on a local engine, of all modules: those that the gate runs
 	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/... $(SUITES)
+	go test ./suites/awsconformance -run 'Protect|Prefixes|Meter|Left|Tables|^TestSuiteUnderGuard$$/run/^(Schema|Plan|Write|Stream|Foreign)$$' # all groups: make conformance
 	go test -count=1 ./suites/mutants ./suites/peers # which read files of other modules, unseen by the cache of results
 
 .PHONY: race
@@ -164,6 +165,7 @@ nightly: ## Run what the gate leaves out for time, or has a sample of (hours)
 	$(MAKE) copies
 	$(MAKE) fuzz FUZZTIME=10s
 	$(MAKE) newest
+	$(MAKE) conformance
 	$(MAKE) sdk
 	$(MAKE) local
 	$(MAKE) plans

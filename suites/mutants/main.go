@@ -81,7 +81,7 @@ func run(ctx context.Context, only string, list bool) error {
 // explorers are the packages whose tests take the flag -limit.
 var explorers = []string{
 	"./suites/schedules", "./examples/shop/store", "./examples/appcore/core", "./examples/cqrs/core",
-	"./examples/blog/migrate", "./examples/usage/metering",
+	"./examples/blog/migrate", "./examples/blog/store", "./examples/usage/metering",
 }
 
 // timeout bounds the tests of a guard, which may wait for what never comes.
