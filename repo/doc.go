@@ -48,13 +48,4 @@
 //
 // For a partition with entities of several types, [Collect] reads a query into
 // a slice for each type, and [Stream] reads it in the order of the partition.
-//
-// # Reading the code
-//
-//	an entity   entity.go version.go upgrade.go core.go item.go indexfield.go decided.go
-//	            vector.go names.go
-//	reads       repo.go collect.go decode.go
-//	a write     load.go diff.go plan.go plancopy.go claim.go mark.go counter.go unread.go step.go
-//	            run.go uncount.go write.go update.go ops.go patch.go
-//	repairs     loose.go refresh.go deleteall.go
 package repo

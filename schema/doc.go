@@ -23,9 +23,4 @@
 // All are an [*Error]. Invalid input matches [keys.ErrInvalid] and is refused before a
 // request is sent, a difference matches [ErrMismatch], and the SDK's own error is
 // reachable with [errors.As]. Classify of package table says what to retry.
-//
-// # Reading the code
-//
-// table.go has the fields, and index.go and settings.go their rules. differences.go
-// compares them with a live table, for plan.go and ensure.go.
 package schema

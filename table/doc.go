@@ -125,24 +125,6 @@
 //
 // # Costs
 //
-// An eventually consistent read, the default, costs half a read unit for 4 KB.
-// A consistent read costs twice that. A write costs one write unit for 1 KB,
-// and two in a transaction. A query pays for the items that DynamoDB reads,
-// before the filter. [Stats] and [Options].Observe report the costs; package
-// telemetry adds them up by access pattern.
-//
-// AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide. Seen:
-// nubo-db/dynamodb-conformance, query/consumedCapacity.test.ts.
-//
-// # Reading the code
-//
-// A file is about one noun. An order in which they can be read:
-//
-//	values      item.go time.go errors.go event.go
-//	the table   key.go table.go
-//	an op       op.go expression.go check.go vector.go guard.go prepare.go
-//	a request   request.go retry.go protocol.go response.go shape.go items.go middleware.go, then internal/replay
-//	by key      get.go batch.go
-//	writes      write.go add.go transact.go
-//	queries     query.go reader.go page.go scan.go row.go search.go
+// [Stats] has what a page cost, and [Options].Observe reports each request; package
+// telemetry adds them up by access pattern. docs/costs.md has the units of each operation.
 package table

@@ -34,10 +34,10 @@ const (
 
 // Guest is who books.
 type Guest struct {
-	ID      string `dynamodbav:"guestId"`
-	Email   string `dynamodbav:"email"`
-	Name    string `dynamodbav:"name"`
-	Version int64  `dynamodbav:"version"`
+	ID       string `dynamodbav:"guestId"`
+	Email    string `dynamodbav:"email"`
+	Name     string `dynamodbav:"name"`
+	Revision string `dynamodbav:"revision"`
 }
 
 func guestKey(id string) keys.Key { return keys.Key{PK: guest.PK(id), SK: keys.Profile} }
@@ -45,11 +45,9 @@ func guestKey(id string) keys.Key { return keys.Key{PK: guest.PK(id), SK: keys.P
 func emailKey(address string) keys.Key { return keys.Key{PK: email.PK(address), SK: keys.Metadata} }
 
 var guestEntity = repo.Entity[Guest]{
-	Type:   "GUEST",
+	Type: "GUEST", Version: "revision",
 	Key:    func(g Guest) keys.Key { return guestKey(g.ID) },
 	Copies: []repo.Copy[Guest]{{Name: "by e-mail", Key: func(g Guest) keys.Key { return emailKey(g.Email) }}},
-	// Ids are not used again, so a number tells the states of an entity apart.
-	Version: "version",
 }
 
 // Departure is a ferry that leaves at a time.
@@ -57,6 +55,7 @@ type Departure struct {
 	Route     string    `dynamodbav:"route"`
 	Leaves    time.Time `dynamodbav:"leaves"`
 	SeatsLeft int       `dynamodbav:"seatsLeft"`
+	Revision  string    `dynamodbav:"revision"`
 }
 
 func departureKey(of string, leaves time.Time) keys.Key {
@@ -64,22 +63,39 @@ func departureKey(of string, leaves time.Time) keys.Key {
 }
 
 var departureEntity = repo.Entity[Departure]{
-	Type: "DEPARTURE",
-	Key:  func(d Departure) keys.Key { return departureKey(d.Route, d.Leaves) },
+	Type: "DEPARTURE", Version: "revision",
+	Key: func(d Departure) keys.Key { return departureKey(d.Route, d.Leaves) },
 }
 
 // Booking is a guest's seats on a departure.
 type Booking struct {
-	ID      string    `dynamodbav:"bookingId"`
-	Guest   string    `dynamodbav:"guestId"`
-	Route   string    `dynamodbav:"route"`
-	Leaves  time.Time `dynamodbav:"leaves"`
-	Seats   int       `dynamodbav:"seats"`
-	Made    time.Time `dynamodbav:"made"`
-	Version int64     `dynamodbav:"version"`
+	ID       string    `dynamodbav:"bookingId"`
+	Guest    string    `dynamodbav:"guestId"`
+	Route    string    `dynamodbav:"route"`
+	Leaves   time.Time `dynamodbav:"leaves"`
+	Seats    int       `dynamodbav:"seats"`
+	Made     time.Time `dynamodbav:"made"`
+	Revision string    `dynamodbav:"revision"`
 }
 
 func bookingKey(id string) keys.Key { return keys.Key{PK: booking.PK(id), SK: keys.Metadata} }
+
+var bookingEntity = repo.Entity[Booking]{
+	Type: "BOOKING", Version: "revision",
+	Key:     func(b Booking) keys.Key { return bookingKey(b.ID) },
+	Copies:  []repo.Copy[Booking]{{Name: "by guest", Key: byGuest}},
+	Indexes: repo.Indexes[Booking]{"GSI1": aboard, "GSI2": newest},
+}
+
+// byGuest is the key of a booking in the list of its guest.
+func byGuest(b Booking) keys.Key {
+	return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.Made), keys.Str(b.ID))}
+}
+
+// aboard is the key of a booking in the list of its departure.
+func aboard(b Booking) keys.Key {
+	return keys.Key{PK: onBoard(b.Route, b.Leaves), SK: booking.SK(keys.Str(b.ID))}
+}
 
 // onBoard is the partition of GSI1 with the bookings of a departure.
 func onBoard(of string, leaves time.Time) keys.PK {
@@ -89,22 +105,9 @@ func onBoard(of string, leaves time.Time) keys.PK {
 // latest is the index of all bookings by the time at which they were made.
 var latest = shard.Index{Index: "GSI2", Prefix: "LATEST", Shards: 4}
 
-var bookingEntity = repo.Entity[Booking]{
-	Type: "BOOKING",
-	Key:  func(b Booking) keys.Key { return bookingKey(b.ID) },
-	Indexes: repo.Indexes[Booking]{
-		"GSI1": func(b Booking) keys.Key {
-			return keys.Key{PK: onBoard(b.Route, b.Leaves), SK: booking.SK(keys.Str(b.ID))}
-		},
-		"GSI2": func(b Booking) keys.Key {
-			return latest.Key(b.ID, keys.None.SK(keys.Time(b.Made), keys.Str(b.ID)))
-		},
-	},
-	Copies: []repo.Copy[Booking]{{Name: "by guest", Key: func(b Booking) keys.Key {
-		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.Made), keys.Str(b.ID))}
-	}}},
-	// Ids are not used again, so a number tells the states of an entity apart.
-	Version: "version",
+// newest is the key of a booking in the list of all bookings.
+func newest(b Booking) keys.Key {
+	return latest.Key(b.ID, keys.None.SK(keys.Time(b.Made), keys.Str(b.ID)))
 }
 
 // viewShards is over how many items the views of a route are counted.
