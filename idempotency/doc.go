@@ -62,16 +62,10 @@
 //
 // # What to respond
 //
-// Test for these errors in this order: the first ones also match more general
-// errors of package table.
-//
-//	[ErrInvalidRequest]              400  key missing or too long; payload missing
-//	[ErrPayloadMismatch]             422  or 409; the key belongs to another request
-//	a failed business condition      409  nothing was recorded, the key can be used again
-//	[ErrResultGone]                  410  or 404; it was done, and the item deleted since
-//	[table.ErrOutcomeUnknown],
-//	[table.ErrConflict],
-//	[table.ErrThrottled]             503  repeat with the same key
+// docs/errors.md has a status for each error, in the order in which to test for them. After
+// [ErrInvalidRequest] and a failed business condition nothing is recorded, so the key can be
+// used again. After [table.ErrOutcomeUnknown], [table.ErrConflict] and [table.ErrThrottled],
+// repeat the request with the same key.
 //
 // # What it costs
 //

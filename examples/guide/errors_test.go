@@ -14,7 +14,6 @@ import (
 
 	"github.com/singletable/singletable/examples/guide/ours"
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/rest"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
@@ -24,8 +23,6 @@ import (
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
-
-//go:generate go test . -run ^TestThePageOfErrorsQuotesTheCode$ -update
 
 const errorsPage = "../../docs/errors.md"
 
@@ -118,11 +115,6 @@ func overtaken(t *testing.T) error {
 type user struct {
 	Name     string `dynamodbav:"name"`
 	Revision string `dynamodbav:"revision"`
-}
-
-func TestThePageOfErrorsQuotesTheCode(t *testing.T) {
-	t.Parallel()
-	check.Equal(t, "quotations", generated.Code(t, errorsPage, "../internal/rest"), 1)
 }
 
 var known = regexp.MustCompile(`\bOn\(((?:idempotency|keys|paginate|repo|schema|table)\.Err\w+), http\.(Status\w+)`)
