@@ -131,16 +131,7 @@ func pay(ctx context.Context, e env, i int) error {
 		}))
 }
 
-// Sources of rules. They are in the table, and not seen there.
-const (
-	units        = ` <!-- AWS: "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide -->`
-	rounding     = ` <!-- AWS: "DynamoDB read and write operations", Amazon DynamoDB Developer Guide -->`
-	transactions = ` <!-- AWS: "Amazon DynamoDB Transactions: How it works", Amazon DynamoDB Developer Guide -->`
-	batches      = ` <!-- AWS: BatchWriteItem, Amazon DynamoDB API Reference -->`
-	seenReads    = ` <!-- Seen: nubo-db/dynamodb-conformance, query/consumedCapacity.test.ts -->`
-	seenIndexes  = ` <!-- Seen: nubo-db/dynamodb-conformance, putItem/indexConsumedCapacity.test.ts -->`
-)
-
+// groups are the rows of the page, with AWS's rules. Their sources are on the page.
 var groups = []struct {
 	part string
 	rows []row
@@ -150,42 +141,42 @@ var groups = []struct {
 		{"`Get`, `Consistent`", entity, func(e env) error { return check.Err(e.docs.Consistent().Get(e.ctx, key(1))) }, 1, 0, "a unit for each 4 KB"},
 		{"`Get` of a copy", copied, func(e env) error { return check.Err(e.docs.Get(e.ctx, byName(*newDoc(1)))) }, 0.5, 0, "as of the main item"},
 		{"`BatchGet` of 10", entity, func(e env) error { return check.Err(e.docs.BatchGet(e.ctx, ten())) }, 5, 0, "each item is rounded up by itself"},
-		{"`TransactGet` of 10", entity, func(e env) error { return check.Err(table.TransactGet[doc](e.ctx, e.table, ten())) }, 20, 0, "two units for each 4 KB of each item" + units},
+		{"`TransactGet` of 10", entity, func(e env) error { return check.Err(table.TransactGet[doc](e.ctx, e.table, ten())) }, 20, 0, "two units for each 4 KB of each"},
 		{"`Query`, a page of 20", entity, func(e env) error { return check.Err(e.docs.Query(e.ctx, all(20))) }, 2.5, 0, "the sum of the items, rounded up once"},
 		{"… of which a filter drops half", entity, func(e env) error {
 			q := all(20)
 			q.Filter = expression.Name("count").Equal(expression.Value(0))
 			return check.Err(e.docs.Query(e.ctx, q))
-		}, 5, 0, "what is dropped is paid for" + seenReads},
+		}, 5, 0, "what is dropped is paid for"},
 		{"… with `Project`", entity, func(e env) error {
 			q := all(20)
 			q.Project = []string{"id"}
 			return check.Err(table.QueryPage[struct {
 				ID string `dynamodbav:"id"`
 			}](e.ctx, e.docs.View(), q))
-		}, 2.5, 0, "whole items count" + seenReads},
+		}, 2.5, 0, "whole items count"},
 		{"a page of 20 over 4 shards", sharded, func(e env) error {
 			r, err := shard.New[doc](e.docs.View(), shards, nil)
 			if err != nil {
 				return err
 			}
 			return check.Err(r.Page(e.ctx, shard.Query{Limit: 20}))
-		}, 4, 0, "each shard is rounded up, and read a little further than needed" + rounding},
+		}, 4, 0, "each shard is rounded up, and read a little further than needed"},
 		{"`Count` of 100", entity, func(e env) error { return check.Err(e.docs.Count(e.ctx, all(0))) }, 12, 0, "as a query that reads all of them"},
 	}},
 	{"writes", []row{
 		{"`Create`", entity, create, 0, 1, "a unit for each KB"},
-		{"`Create`, in one index", indexed, create, 0, 2, "a unit more for each KB in each index" + seenIndexes},
+		{"`Create`, in one index", indexed, create, 0, 2, "a unit more for each KB in each index"},
 		{"`Create`, with one copy", copied, create, 0, 4, "two items, in a transaction: twice their units"},
 		{"`Save` of what is stored", entity, put, 1, 1, "a consistent read, and the difference"},
-		{"`Update`", entity, count, 1, 1, "a consistent read; the write costs the whole item, not the difference" + rounding},
+		{"`Update`", entity, count, 1, 1, "a consistent read; the write costs the whole item"},
 		{"`Update`, nothing differs", entity, func(e env) error {
 			return check.Err(e.docs.Update(e.ctx, key(1), func(*doc) error { return nil }))
 		}, 1, 0, "nothing is written"},
 		{"`Update`, in one index", indexed, count, 1, 2, "the index is written too, if it holds the attribute"},
-		{"`Update` of the index key", indexed, rename, 1, 3, "the index deletes one entry and writes another" + seenIndexes},
+		{"`Update` of the index key", indexed, rename, 1, 3, "the index deletes one entry and writes another"},
 		{"`Update`, with one copy", copied, count, 1, 4, "two items, in a transaction"},
-		{"… and an integer version", counted, count, 2, 4, "the copy is read, too, as in `Save` and `Delete`: another entity can have the same version"},
+		{"… and an integer version", counted, count, 2, 4, "the copy is read, too, as in `Save` and `Delete`"},
 		{"`Update` of the copy's key", copied, rename, 2, 6, "the former copy is read, too, and deleted"},
 		{"`Patch`, `Upsert`", unversioned, func(e env) error { return check.Err(e.docs.Upsert(e.ctx, *newDoc(1), one)) }, 0, 1, "no read"},
 		{"`Delete`, with one copy", copied, func(e env) error { return e.docs.Delete(e.ctx, key(1)) }, 1, 4, "as much as writing what is there"},
@@ -198,18 +189,18 @@ var groups = []struct {
 				ops = append(ops, e.docs.PutOps(newDoc(200+i))...)
 			}
 			return e.table.BatchWrite(e.ctx, ops...)
-		}, 0, 10, "a batch saves requests, no units" + batches},
+		}, 0, 10, "a batch saves requests, no units"},
 		{"`idempotency.Do`, one `Create`", entity, func(e env) error { return pay(e.ctx, e, 200) }, 0, 4, "the item and the record, in a transaction"},
 		{"… and the same request again", entity, func(e env) error {
 			if err := pay(e.quiet, e, 200); err != nil {
 				return err
 			}
 			return pay(e.ctx, e, 201)
-		}, 0, 0, "the transaction is refused, and consumes units all the same" + transactions},
+		}, 0, 0, "the transaction is refused, and consumes units all the same"},
 	}},
 	{"jobs", []row{
 		{"`backfill`, dry run, 100 entities as described", entity, dryRun, 24, 0, "a consistent scan"},
-		{"`backfill`, 100 entities get an index key", entity, func(e env) error { return fill(e, indexed()) }, 27, 202, "and a write of each, twice with the index; the job's progress is an item"},
+		{"`backfill`, 100 entities get an index key", entity, func(e env) error { return fill(e, indexed()) }, 27, 202, "a write of each, twice with the index; the progress is an item"},
 		{"`DeleteAll` of 100", entity, func(e env) error { return check.Err(e.docs.DeleteAll(e.ctx, all(0), nil)) }, 125, 100, "a consistent query, and a read and a write for each"},
 	}},
 }
