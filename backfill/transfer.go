@@ -39,6 +39,12 @@ type Transfer struct {
 	// Map, if it is set, returns what to store of an item whose type no entity has;
 	// nothing to leave it out. The item is its own to change. An error sets the item
 	// aside, with its text as the reason. Without Map such items stay as they are.
+	//
+	// So it gives entities another main key: Entities has none of the type. Map decodes the
+	// item with a repository of the former description, and leaves it out if it is no main
+	// item. Otherwise it sets the item's key (table.IndexKey("", key)), and returns what
+	// [repo.Repo.RefreshItems] of the new description makes of it: the main item, with what
+	// its type does not know, its copies and claims.
 	Map func(item table.Item) ([]table.Item, error)
 
 	mu   sync.Mutex

@@ -22,19 +22,14 @@ const costsPage = "../../docs/costs.md"
 // systems with what simulate finds. With -update it writes them.
 func TestLoads(t *testing.T) {
 	t.Parallel()
-	all := "| system | load | holds | what refuses first | with more shards | dollars a month |\n|---|---|---|---|---|---:|\n"
 	patterns := ""
 	for _, name := range systemsWithLoads() {
 		dir := filepath.Join("..", "..", "examples", name)
 		l := loadOf(t, filepath.Join(dir, "load.json"))
 		checkPart(t, filepath.Join(dir, "README.md"), "load", holdsText(l))
 		patterns += name + "\n\n" + patternTable(l) + "\n"
-		factor, first := simulate.Holds(l)
-		all += fmt.Sprintf("| [%s](../examples/%s/load.json) | %s | %s times | %s | %s | %s |\n",
-			name, name, ratesText(l, first, 1), short(factor), limitText(first), moreShards(l, first), short(month(l)))
 	}
 	golden(t, "loads", result{stdout: patterns})
-	checkPart(t, costsPage, "loads", all)
 	checkPart(t, costsPage, "shards", shardTable(t))
 }
 
@@ -230,21 +225,6 @@ func placeText(x simulate.Limit) string {
 		return "the table"
 	}
 	return "`" + x.Place + "`"
-}
-
-// moreShards says what the load holds if the key that refuses first has as many more shards as
-// help.
-func moreShards(l simulate.Load, first simulate.Limit) string {
-	if first.Keys == "" || !first.Write {
-		return "do not help"
-	}
-	for n := l.Keys[first.Keys].Shards + 1; n <= 256; n++ {
-		factor, then := simulate.Holds(l.WithShards(first.Keys, n))
-		if then.Keys != first.Keys || then.Place != first.Place {
-			return fmt.Sprintf("%d: %s times", n, short(factor))
-		}
-	}
-	return "do not help"
 }
 
 func month(l simulate.Load) float64 { return simulate.Month(l, 1, simulate.USEast()).Total }
