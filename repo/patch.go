@@ -63,7 +63,7 @@ type Patch struct {
 // Errors:
 //   - [table.ErrInvalid], for a patch that [Patch] excludes, and for an entity with Indexes,
 //     Copies, Claims or Counters, which DynamoDB cannot compute, or whose T is a map or makes its
-//     attributes itself: use [Repo.Update].
+//     attributes itself: use [Repo.Update] or [Repo.UpdateWith].
 //   - [table.ErrNotFound], [table.ErrWrongType] and [table.ErrNewerShape], for what is stored.
 //   - [table.ErrStale] and [table.ErrConditionFailed]: see [Patch].
 //   - [ErrOrphan], if the item is of the type but is not the entity's own, such as a former
@@ -298,7 +298,7 @@ func (c *core) checkPatch(p Patch) error {
 	case c.entity.shared.is:
 		return c.errShared("a write without a read")
 	case !c.isPlain():
-		return fmt.Errorf("%w: %q has Indexes, Copies, Claims or Counters, which DynamoDB cannot compute: use Update", errInvalidEntity, c.entity.Type)
+		return fmt.Errorf("%w: %q has Indexes, Copies, Claims or Counters, which DynamoDB cannot compute: use Update, or UpdateWith in a transaction", errInvalidEntity, c.entity.Type)
 	case !c.known:
 		return fmt.Errorf("%w: it is not known which attributes of a %v Key reads: use Update", errInvalidEntity, c.entity.typ)
 	case p.IfRevision != "" && c.counter != revised, p.IfVersion != 0 && c.counter != versioned:
