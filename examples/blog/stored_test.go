@@ -12,11 +12,12 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/repo/repotest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestThe(Schema|Docs) -update
+//go:generate go test . -run ^TestThe(Schema|Docs)|^TestStoredForms$ -update
 
 func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	t.Parallel()
@@ -28,7 +29,13 @@ func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	} {
 		check.OK(t, part(t.Context(), s, out))
 	}
-	generated.SchemaFile(t, "schema.json", store.Schema("Blog"), generated.Stored(t, tbl))
+	generated.SchemaFile(t, "schema.json", store.Schema("Blog"), generated.Stored(t, tbl), s.Forms()...)
+}
+
+func TestStoredForms(t *testing.T) {
+	t.Parallel()
+	s := check.Must(store.New(tabletest.New(t, store.Schema("any"), nil), nil))(t)
+	repotest.Golden(t, "testdata/stored.json", *generated.Update, s.Forms()...)
 }
 
 // numbered returns a store whose ids are id-1 and so on.

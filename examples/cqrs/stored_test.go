@@ -11,11 +11,13 @@ import (
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/repo/repotest"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestThe(Schema|Docs) -update
+//go:generate go test . -run ^TestThe(Schema|Docs)|^TestStoredForms$ -update
 
 func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	t.Parallel()
@@ -33,5 +35,11 @@ func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 		}
 		return nil
 	}))
-	generated.SchemaFile(t, "schema.json", core.Schema("Cqrs"), generated.Stored(t, w.table))
+	generated.SchemaFile(t, "schema.json", core.Schema("Cqrs"), generated.Stored(t, w.table), check.Must(core.New(w.table, nil))(t).Forms()...)
+}
+
+func TestStoredForms(t *testing.T) {
+	t.Parallel()
+	s := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil), nil))(t)
+	repotest.Golden(t, "testdata/stored.json", *generated.Update, s.Forms()...)
 }

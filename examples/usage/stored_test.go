@@ -8,11 +8,14 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/repo/repotest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheSchemaFileIsMadeOfStoredItems$ -update
+//go:generate go test . -run ^TestTheSchemaFileIsMadeOfStoredItems$|^TestStoredForms$ -update
 
 func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	t.Parallel()
@@ -37,4 +40,16 @@ func TestTheSchemaFileIsMadeOfStoredItems(t *testing.T) {
 	spec := metering.Schema("usage-dev")
 	spec.PointInTimeRecovery = true
 	generated.SchemaFile(t, "schema.json", spec, generated.Stored(t, tbl))
+}
+
+// The consumer writes its counters by expressions. An entity says what they are.
+func TestStoredForms(t *testing.T) {
+	t.Parallel()
+	counters := check.Must(repo.New(tabletest.New(t, metering.Schema("any"), nil), repo.Entity[metering.Counter]{
+		Type: "COUNTER",
+		Key: func(c metering.Counter) keys.Key {
+			return keys.Key{PK: metering.Meter{WorkspaceID: "acme", MetricID: "exports"}.PK(), SK: c.SK}
+		},
+	}))(t)
+	repotest.Golden(t, "testdata/stored.json", *generated.Update, counters.Form())
 }

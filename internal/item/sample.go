@@ -41,6 +41,7 @@ func fill(v reflect.Value, depth int) {
 		for i := range v.Len() {
 			fill(v.Index(i), depth-1)
 		}
+	case v.Kind() == reflect.Map && depth == 1: // its key would be empty
 	case v.Kind() == reflect.Map:
 		key, element := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
 		fill(key, depth-1)

@@ -34,7 +34,21 @@ type Entity struct {
 	Version string `json:"version,omitempty"`
 	// Items are the patterns of the keys of the main item, then of the copies.
 	Items []Pattern `json:"items"`
+	// Source says where the patterns are from: one of the constants, or empty if that is not known,
+	// as after [Infer].
+	Source string `json:"source,omitempty"`
 }
+
+// The sources of patterns. No key function can be read: each was called with sample values.
+const (
+	// SourceProgram means that no stored item has confirmed the patterns yet.
+	SourceProgram = "program"
+	// SourceBoth means that stored items agree with the program.
+	SourceBoth = "program and items"
+	// SourceItems means that stored items have other patterns than samples show, or that no
+	// entity of the program was given. The patterns are a guess.
+	SourceItems = "items"
+)
 
 // Pattern describes the keys of an item. A key is a row of segments with '#'
 // between them, and each segment of a pattern stands for one:

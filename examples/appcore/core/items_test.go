@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/repo/repotest"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheDesign -update
+//go:generate go test . -run ^TestTheDesign|^TestStoredForms$ -update
 
 // docs/design.md tells which items are stored. The table there is made of what the
 // service really stores.
@@ -44,4 +47,10 @@ func TestTheDesignTellsWhatIsStored(t *testing.T) {
 	slices.Sort(rows)
 	generated.Part(t, "../docs/design.md", "items",
 		"| entityType | pk | sk | GSI1PK | GSI1SK | other attributes |\n|---|---|---|---|---|---|\n"+strings.Join(rows, ""))
+}
+
+func TestStoredForms(t *testing.T) {
+	t.Parallel()
+	s := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil), nil))(t)
+	repotest.Golden(t, "testdata/stored.json", *generated.Update, s.Forms()...)
 }

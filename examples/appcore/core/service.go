@@ -65,6 +65,12 @@ func New(t *table.Table, options *Options) (*Service, error) {
 	return s, nil
 }
 
+// Forms returns the stored form of each entity, which a test compares with that of the last
+// release.
+func (s *Service) Forms() []repo.Form {
+	return []repo.Form{s.users.Form(), s.transactions.Form(), s.notifications.Form()}
+}
+
 // Transaction returns a transaction of the user by its id. It is [ErrForbidden]
 // if the transaction is another user's.
 func (s *Service) Transaction(ctx context.Context, user, id string) (Transaction, error) {

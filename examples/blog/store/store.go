@@ -79,5 +79,14 @@ func New(t *table.Table, objects Objects) (*Store, error) {
 	return s, nil
 }
 
+// Forms returns the stored form of each entity, which a test compares with that of the last
+// release.
+func (s *Store) Forms() []repo.Form {
+	return []repo.Form{
+		s.Users.Form(), s.Posts.Form(), s.Comments.Form(), s.Groups.Form(), s.Memberships.Form(),
+		s.Nodes.Form(), s.Points.Form(), s.Files.Form(), s.Contents.Form(),
+	}
+}
+
 // exists is the condition that there is an item under a key of the table.
 func exists() expression.ConditionBuilder { return table.If("attribute_exists(pk)") }

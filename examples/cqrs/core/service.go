@@ -91,6 +91,29 @@ func New(t *table.Table, options *Options) (*Service, error) {
 	return s, nil
 }
 
+// Forms returns the stored form of each entity, which a test compares with that of the last
+// release. The keys of records depend on what is declared of their type, so they have samples.
+func (s *Service) Forms() []repo.Form {
+	var data []Data
+	var commands []Command
+	var history []History
+	for _, tenant := range []string{"ACME", "GLOBEX"} {
+		for _, ref := range []Ref{
+			NewRef("PRODUCT", "LAMP"), NewRef("PRODUCT", "DESK"), NewRef("DEPT", "SALES"), NewRef("DEPT", "SALES", "EAST"),
+			NewRef("DEPT", "BOARD"), NewRef("ORDER", "2024", "O-1"), NewRef("ORDER", "2025", "O-2"), NewRef("USER", "ana"), NewRef("USER", "bob"),
+		} {
+			r := Record{TenantCode: tenant, Type: ref.Type, Parents: ref.Parents, Code: ref.Code, Version: int64(3 + len(data))}
+			data = append(data, Data{r})
+			commands = append(commands, Command{Record: r})
+			history = append(history, History{Record: r, Seq: r.Version})
+		}
+	}
+	return []repo.Form{
+		s.data.Form(data...), s.listings.Form(), s.commands.Form(commands...), s.history.Form(history...), s.counters.Form(),
+		s.tasks.Form(), s.imports.Form(), s.rows.Form(), s.rejects.Form(),
+	}
+}
+
 // Caller identifies the user and the tenant of an authenticated request.
 type Caller struct {
 	Tenant, User, IP string

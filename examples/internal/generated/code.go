@@ -49,7 +49,7 @@ func Code(tb testing.TB, path, root string) int {
 	if made == string(file) {
 		return count
 	}
-	if !*update {
+	if !*Update {
 		tb.Errorf("%s: it quotes code that has changed; make docs updates it (-file +made):\n%s", path, cmp.Diff(string(file), made))
 		return count
 	}

@@ -19,7 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "update the generated parts of Markdown files")
+// Update is the flag -update: tests write the files that they otherwise compare with.
+var Update = flag.Bool("update", false, "update generated parts of Markdown files, and golden files")
 
 // writing keeps tests that run in parallel from writing one file at once.
 var writing sync.Mutex
@@ -42,7 +43,7 @@ func Part(tb testing.TB, path, name, text string) {
 	if got == want {
 		return
 	}
-	if !*update {
+	if !*Update {
 		tb.Errorf("%s: the part %q is stale; make docs updates it (-file +made):\n%s", path, name, cmp.Diff(got, want))
 		return
 	}
@@ -54,7 +55,7 @@ func Part(tb testing.TB, path, name, text string) {
 // File compares a whole file with text. It fails the test if they differ.
 func File(tb testing.TB, path, text string) {
 	tb.Helper()
-	if *update {
+	if *Update {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			tb.Fatal(err)
 		}

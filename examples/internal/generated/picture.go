@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/repo/repotest"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -43,9 +45,9 @@ func Stored(tb testing.TB, t *table.Table) []table.Item {
 	return items
 }
 
-// SchemaFile compares a schema file with the schema and the stored items. The findings of
-// singletable check that it accepts are written by hand, and stay.
-func SchemaFile(tb testing.TB, path string, spec schema.Table, items []table.Item) {
+// SchemaFile compares a schema file with the schema, the entities and the stored items. The
+// findings of singletable check that it accepts are written by hand, and stay.
+func SchemaFile(tb testing.TB, path string, spec schema.Table, items []table.Item, forms ...repo.Form) {
 	tb.Helper()
 	var file struct {
 		tablemodel.Model
@@ -58,7 +60,7 @@ func SchemaFile(tb testing.TB, path string, spec schema.Table, items []table.Ite
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		tb.Fatal(err)
 	}
-	if file.Model, err = tablemodel.Infer(spec, items); err != nil {
+	if file.Model, err = repotest.Model(spec, items, forms...); err != nil {
 		tb.Fatal(err)
 	}
 	made, err := json.MarshalIndent(file, "", "  ")

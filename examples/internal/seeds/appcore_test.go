@@ -53,7 +53,7 @@ func TestTheSeedAppCore(t *testing.T) {
 		return err
 	})
 	// The records of the first weeks have expired.
-	m.compare("appcore", func(_ string, expiry time.Time) bool { return expiry.Before(day(14, 0, 0)) })
+	m.compare("appcore", s.Forms(), func(_ string, expiry time.Time) bool { return expiry.Before(day(14, 0, 0)) })
 }
 
 // pay creates the transaction with number i. Most are approved, some have a note, and

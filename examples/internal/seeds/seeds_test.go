@@ -23,6 +23,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
@@ -178,7 +179,7 @@ func (m *maker) json(item table.Item) any {
 
 // compare compares the files of the seed with what is stored. Items expire in 2099,
 // since reads leave out what has expired, but for those that stay as they are.
-func (m *maker) compare(name string, stays func(typ string, expiry time.Time) bool) {
+func (m *maker) compare(name string, forms []repo.Form, stays func(typ string, expiry time.Time) bool) {
 	m.t.Helper()
 	items := generated.Stored(m.t, m.raw)
 	slices.SortFunc(items, func(a, b table.Item) int {
@@ -212,7 +213,7 @@ func (m *maker) compare(name string, stays func(typ string, expiry time.Time) bo
 	model := check.Must(tablemodel.Infer(m.schema, items))(m.t)
 	file := check.Must(json.MarshalIndent(model, "", "  "))(m.t)
 	generated.File(m.t, folder+name+".json", string(file)+"\n")
-	generated.SchemaFile(m.t, "../../"+name+"/schema.json", m.schema, items)
+	generated.SchemaFile(m.t, "../../"+name+"/schema.json", m.schema, items, forms...)
 }
 
 // pick returns one of the values.

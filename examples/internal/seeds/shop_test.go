@@ -60,7 +60,7 @@ func TestTheSeedShop(t *testing.T) {
 	s.open()
 	s.sell()
 	s.carts()
-	m.compare("shop", func(typ string, _ time.Time) bool { return typ == "ATTEMPTS" })
+	m.compare("shop", s.Forms(), func(typ string, _ time.Time) bool { return typ == "ATTEMPTS" })
 }
 
 // open fills the catalogue, and lets the customers sign up.

@@ -130,3 +130,12 @@ func New(t *table.Table, rounds int) (*Shop, error) {
 	s.requests, err = idempotency.New(t, nil)
 	return s, err
 }
+
+// Forms returns the stored form of each entity, which a test compares with that of the last
+// release.
+func (s *Shop) Forms() []repo.Form {
+	return []repo.Form{
+		s.users.Form(), s.attempts.Form(), s.codes.Form(), s.categories.Form(), s.products.Form(), s.vectors.Form(),
+		s.cartLines.Form(), s.orders.Form(), s.orderItems.Form(), s.audits.Form(), s.lowStocks.Form(),
+	}
+}

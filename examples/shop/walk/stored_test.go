@@ -10,13 +10,14 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/shop/demo"
 	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/repo/repotest"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheDocs -update
+//go:generate go test . -run ^TestTheDocs|^TestStoredForms$ -update
 
 // sale is the event of Ana's order for the lamps: 3 were there, 1 is left.
 const sale = `{"Records": [{
@@ -56,4 +57,10 @@ func TestTheDocsShowWhatIsStored(t *testing.T) {
 	if limit := 200_000; len(page) > limit {
 		t.Errorf("the page has %d bytes, want at most %d", len(page), limit)
 	}
+}
+
+func TestStoredForms(t *testing.T) {
+	t.Parallel()
+	s := check.Must(store.New(tabletest.New(t, store.Schema("any"), nil), store.Rounds))(t)
+	repotest.Golden(t, "../store/testdata/stored.json", *generated.Update, s.Forms()...)
 }

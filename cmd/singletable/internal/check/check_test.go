@@ -84,6 +84,8 @@ func TestRules(t *testing.T) {
 
 		"all under one key":        {entities(`{"type": "CATEGORY", "items": [{"pk": "CATEGORIES", "sk": "CATEGORY#{id}"}]}`), nil, "low-cardinality-key", "entity CATEGORY"},
 		"a status":                 {order("STATUS#{status}", "{id}"), nil, "low-cardinality-key", "entity ORDER, index GSI1"},
+		"a flag":                   {order("OPEN#{isOpen}", "{id}"), nil, "low-cardinality-key", "entity ORDER, index GSI1"},
+		"a hash":                   {order("HASH#{hash}", "{id}"), nil, "low-cardinality-key", ""},
 		"a tenant's status":        {order("STATUS#{tenant}#{status}", "{id}"), nil, "low-cardinality-key", ""},
 		"attributes of few values": {`"indexes": [{"name": "GSI1", "pks": [{"name": "entityType"}, {"name": "status"}]}]`, nil, "low-cardinality-key", "index GSI1"},
 		"attributes of a tenant":   {`"indexes": [{"name": "GSI1", "pks": [{"name": "entityType"}, {"name": "tenant"}]}]`, nil, "low-cardinality-key", ""},

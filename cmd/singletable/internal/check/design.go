@@ -105,7 +105,7 @@ const (
 
 // These are names of attributes with few values, with periods, and with times.
 var (
-	fewValues = regexp.MustCompile(`(?i)^(is|has)[A-Z_]|(status|state|type|kind|priority|severity|gender|active|enabled)$`)
+	fewValues = regexp.MustCompile(`^([Ii]s|[Hh]as)[A-Z_]|(?i:(status|state|type|kind|priority|severity|gender|active|enabled)$)`)
 	periods   = regexp.MustCompile(`(?i)(year|month|week|day|date|hour|minute)$`)
 	times     = regexp.MustCompile(`(?i:^at|time|timestamp|date)$|At$|_at$`)
 	expiries  = regexp.MustCompile(`(?i)^(ttl|expir(es?|y|ation)(_?(at|on|time|date))?|delete_?after)$`)
