@@ -200,6 +200,9 @@ func TestPictureOfPackages(t *testing.T) {
 			from = title
 		}
 		for _, to := range strings.Split(to, " & ") {
+			if title := titles[to]; title != "" {
+				to = title
+			}
 			arrows[pair{from, to}] = true
 		}
 	}

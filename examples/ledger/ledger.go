@@ -51,6 +51,10 @@ func New(tbl *table.Table) (*Ledger, error) {
 	return &Ledger{tbl, accounts}, err
 }
 
+// Forms returns the stored form of each entity, which a test compares with that of the last
+// release.
+func (l *Ledger) Forms() []repo.Form { return []repo.Form{l.accounts.Form()} }
+
 // Open creates an account with some money in it. If there is one of that name,
 // the error is [table.ErrExists].
 func (l *Ledger) Open(ctx context.Context, name string, amount int64) error {
