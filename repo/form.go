@@ -181,7 +181,7 @@ func (c *core) itemsOf(v any) []table.Item {
 
 func (c *core) tryItem(i int, key keys.Key, v any) (made table.Item) {
 	defer func() {
-		if recover() != nil { // a function of an index, which Keys shows
+		if recover() != nil { // a function of an index, as Indexes says
 			made = nil
 		}
 	}()

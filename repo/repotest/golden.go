@@ -38,7 +38,7 @@ func Golden(tb testing.TB, path string, update bool, forms ...repo.Form) {
 	if err == nil {
 		err = json.Unmarshal(text, &former)
 	}
-	if err != nil && !(update && errors.Is(err, fs.ErrNotExist)) {
+	if err != nil && (!update || !errors.Is(err, fs.ErrNotExist)) {
 		tb.Fatalf("%v: the test makes the file with update", err)
 	}
 	forms = slices.SortedFunc(slices.Values(forms), func(a, b repo.Form) int { return cmp.Compare(a.Type, b.Type) })
