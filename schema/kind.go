@@ -4,10 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/keypattern"
 )
 
 // Kind recognizes the items of a type in a table whose programs store no type, as those of
@@ -66,7 +66,7 @@ func text(value types.AttributeValue) string {
 }
 
 func (k Kind) is(t Table, item map[string]types.AttributeValue) bool {
-	if !begins(text(item[t.PK]), k.PK) || !begins(text(item[t.SK]), k.SK) {
+	if !keypattern.Has(k.PK, text(item[t.PK])) || !keypattern.Has(k.SK, text(item[t.SK])) {
 		return false
 	}
 	for name, want := range k.Equal {
@@ -77,25 +77,12 @@ func (k Kind) is(t Table, item map[string]types.AttributeValue) bool {
 	return !slices.ContainsFunc(k.Exists, func(name string) bool { return item[name] == nil })
 }
 
-// IsPrefix reports whether PK or SK of a [Kind] is what keys begin with, and not a whole key.
-func IsPrefix(pattern string) bool {
-	last, _ := utf8.DecodeLastRuneInString(pattern)
-	return !unicode.IsLetter(last) && !unicode.IsDigit(last)
-}
-
-func begins(key, pattern string) bool {
-	if IsPrefix(pattern) {
-		return strings.HasPrefix(key, pattern)
-	}
-	return key == pattern
-}
-
 // exclude reports whether no key has both patterns.
 func exclude(a, b string) bool {
-	if IsPrefix(a) && IsPrefix(b) {
+	if keypattern.IsPrefix(a) && keypattern.IsPrefix(b) {
 		return !strings.HasPrefix(a, b) && !strings.HasPrefix(b, a)
 	}
-	return !begins(a, b) && !begins(b, a)
+	return !keypattern.Has(a, b) && !keypattern.Has(b, a)
 }
 
 // apart reports whether no item is of both kinds.

@@ -4,10 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/keypattern"
 	"github.com/singletable/singletable/schema"
 )
 
@@ -50,7 +50,7 @@ func kindClauses(k *schema.Kind, b *bindings, s *schema.Table, isKey func(name s
 		}
 		b.name("#k"+placeholder, name)
 		b.value(":k"+placeholder, &types.AttributeValueMemberS{Value: pattern})
-		if schema.IsPrefix(pattern) {
+		if keypattern.IsPrefix(pattern) {
 			all = append(all, "begins_with(#k"+placeholder+", :k"+placeholder+")")
 		} else {
 			all = append(all, "#k"+placeholder+" = :k"+placeholder)
@@ -102,12 +102,10 @@ func (r *reader) checkKindKeys(k *schema.Kind) error {
 		if pattern == "" || !r.isKey(name) {
 			continue
 		}
-		begins := func(text string) bool {
-			return text == pattern || schema.IsPrefix(pattern) && strings.HasPrefix(text, pattern)
-		}
-		all := r.ranged.Name == name && (schema.IsPrefix(pattern) && begins(string(r.Range.Prefix)) || begins(string(r.Range.From)) && begins(string(r.Range.To)))
+		is := func(text string) bool { return keypattern.Has(pattern, text) }
+		all := r.ranged.Name == name && (keypattern.IsPrefix(pattern) && is(string(r.Range.Prefix)) || is(string(r.Range.From)) && is(string(r.Range.To)))
 		for _, fixed := range r.fixed {
-			all = all || fixed.Name == name && begins(fixed.text)
+			all = all || fixed.Name == name && is(fixed.text)
 		}
 		//mutants:guard a count is of one kind | TestKinds ./repo
 		if !all {

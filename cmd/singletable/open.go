@@ -90,7 +90,7 @@ func layout(spec schema.Table) schema.Table {
 	}
 	return schema.Table{
 		Name: spec.Name, PK: spec.PK, SK: spec.SK, SimpleKey: spec.SimpleKey,
-		PKType: spec.PKType, SKType: spec.SKType, TypeAttribute: spec.TypeAttribute, Shape: spec.Shape, TTLAttribute: spec.TTLAttribute, Indexes: indexes, Vectors: spec.Vectors,
+		PKType: spec.PKType, SKType: spec.SKType, TypeAttribute: spec.TypeAttribute, Kinds: spec.Kinds, Shape: spec.Shape, TTLAttribute: spec.TTLAttribute, Indexes: indexes, Vectors: spec.Vectors,
 	}
 }
 

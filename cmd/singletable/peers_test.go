@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,5 +112,30 @@ func TestTheTypeOfMostItems(t *testing.T) {
 		opOf(t, keys.Key{PK: "pay#1", SK: "x"}, `{"status": {"S": "COMPLETED"}}`))
 	if got := run(t, nil, "", "hot", tbl.Schema().Name); !strings.Contains(got.stderr, "2 of 3 have _type.") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The commands tell the entity of an item without a type attribute by the kinds of the schema file.
+func TestATableWithoutTypes(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{Name: "Devices"}, nil)
+	store(t, tbl,
+		opOf(t, keys.Key{PK: "DEVICE#d-1", SK: "META"}, `{"id": {"S": "d-1"}}`),
+		opOf(t, keys.Key{PK: "DEVICE#d-1", SK: "READING#1"}, `{"id": {"S": "d-1"}, "at": {"S": "1"}}`))
+	name := tbl.Schema().Name
+	file := save(t, "schema.json", fmt.Sprintf(`{"name": %q,
+		"kinds": [{"type": "DEVICE", "pk": "DEVICE#", "sk": "META"}, {"type": "READING", "pk": "DEVICE#", "sk": "READING#", "exists": ["at"]}],
+		"entities": [{"type": "READING", "items": [{"pk": "DEVICE#{id}", "sk": "READING#{at}"}]}]}`, name))
+	for _, args := range [][]string{{"query", "-schema", file, name, "DEVICE#d-1"}, {"hot", "-schema", file, name}} {
+		got := run(t, nil, "", args...)
+		words := strings.Fields(got.stdout)
+		if got.code != exitYes || !slices.Contains(words, "DEVICE") || !slices.Contains(words, "READING") || strings.Contains(got.stderr, "No item that was read") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	wrong := `{"Item": {"pk": {"S": "DEVICE#d-1"}, "sk": {"S": "READING#1"}, "id": {"S": "d-1"}, "at": {"S": "2"}}}`
+	trouble(t, run(t, nil, wrong, "put", "-schema", file, name), `attribute "sk" is not what the pattern "READING#{at}" makes of the item`)
+	if got := run(t, nil, wrong, "load", "-check", "-schema", file, name); got.code != exitNo || !strings.Contains(got.stdout, `attribute "sk" is not what the pattern`) {
+		t.Errorf("load -check: %+v", got)
 	}
 }

@@ -52,11 +52,11 @@ func (p printer) lines(names []string, items []table.Item) [][]string {
 	}
 	// A column that is empty for all items says nothing.
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(items, func(item table.Item) bool { return item[name] != nil })
+		return !slices.ContainsFunc(items, func(item table.Item) bool { return p.cell(name, item) != "" })
 	})
 	ranks, byType := map[string]typeRanks{}, map[string][]table.Item{}
 	for _, item := range items {
-		kind := typeOf(p.spec, item)
+		kind := p.spec.TypeOf(item)
 		byType[kind] = append(byType[kind], item)
 	}
 	for kind, of := range byType {
@@ -64,7 +64,7 @@ func (p printer) lines(names []string, items []table.Item) [][]string {
 	}
 	rows := [][]string{names}
 	for _, item := range items {
-		rows = append(rows, p.row(names, ranks[typeOf(p.spec, item)], item))
+		rows = append(rows, p.row(names, ranks[p.spec.TypeOf(item)], item))
 	}
 	return rows
 }
@@ -152,16 +152,25 @@ func (t typeRanks) text(name string, v types.AttributeValue) string {
 	return printable(name) + "=" + plainOrQuoted("…"+text) + cut
 }
 
+// cell returns the value of an attribute. An item of a kind has its type in the column of types,
+// if it has no such attribute.
+func (p printer) cell(name string, item table.Item) string {
+	v := item[name]
+	if kind := p.spec.TypeOf(item); name == p.spec.TypeAttribute && v == nil && kind != "" {
+		v = &types.AttributeValueMemberS{Value: kind}
+	}
+	if v == nil {
+		return ""
+	}
+	return valueText(v, maxValue)
+}
+
 // row returns the cells of an item, with the beginning of its other attributes in the last. What
 // is known of its type says which of them come first.
 func (p printer) row(names []string, of typeRanks, item table.Item) []string {
 	var row []string
 	for _, name := range names {
-		cell := ""
-		if v := item[name]; v != nil {
-			cell = valueText(v, maxValue)
-		}
-		row = append(row, cell)
+		row = append(row, p.cell(name, item))
 	}
 	rank := func(name string) int {
 		if telling.MadeForIndex(name, item[name]) && isKey(p.spec, name) {

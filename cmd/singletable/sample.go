@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
 	"github.com/singletable/singletable/schema"
@@ -111,7 +109,7 @@ func (s *sample) read(ctx context.Context, tbl *table.Table, index string, segme
 		one := amount{1, item.Size()}
 		s.total = s.total.add(one)
 		segment.amount = segment.add(one)
-		kind := typeOf(spec, item)
+		kind := spec.TypeOf(item)
 		segment.types[kind] = segment.types[kind].add(one)
 		key := table.Item{}
 		for _, name := range names {
@@ -141,14 +139,6 @@ func partitionAttributes(spec schema.Table, index string) []string {
 		}
 	}
 	return []string{spec.PK}
-}
-
-// typeOf returns the type of an item, "" if it has none.
-func typeOf(spec schema.Table, item table.Item) string {
-	if v, ok := item[spec.TypeAttribute].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	return ""
 }
 
 // whole reports whether the sample is the whole table.

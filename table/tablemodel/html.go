@@ -145,10 +145,7 @@ func (l layout) pagePartition(v view, s shown, o Options) pagePartition {
 			p.Rows = append(p.Rows, pageRow{LeftOut: r.leftOut})
 			continue
 		}
-		row := pageRow{}
-		if v.holds(l.schema.TypeAttribute) {
-			row.Type = l.typeOf(r.value)
-		}
+		row := pageRow{Type: l.typeIn(v, r.value)}
 		for _, name := range columns {
 			row.Cells = append(row.Cells, l.cell(v, r.value, name, all, o))
 		}

@@ -3,6 +3,7 @@ package tablemodel
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -157,9 +158,14 @@ func keyText(v types.AttributeValue) string {
 	return p.Text + string(p.Bytes)
 }
 
-// typeOf returns the value of the item's type attribute; empty if it has none.
-func (l layout) typeOf(attributes table.Item) string {
-	return item.Text(attributes[l.schema.TypeAttribute])
+// typeOf returns the type of an item; empty if it has none.
+func (l layout) typeOf(attributes table.Item) string { return l.schema.TypeOf(attributes) }
+
+// typeIn returns the type of an item by what a view holds of it.
+func (l layout) typeIn(v view, attributes table.Item) string {
+	held := maps.Clone(attributes)
+	maps.DeleteFunc(held, func(name string, _ types.AttributeValue) bool { return !v.holds(name) })
+	return l.typeOf(held)
 }
 
 // byType returns the table's items by their types, in the order of their keys.

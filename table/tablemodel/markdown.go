@@ -112,26 +112,25 @@ func (l layout) columns(v view, o Options) []string {
 	}
 	columns := names(v.key)
 	for _, name := range more {
-		if !slices.Contains(columns, name) && v.holds(name) && v.has(name) {
+		has := func(i table.Item) bool {
+			return v.holds(name) && i[name] != nil || name == l.schema.TypeAttribute && l.typeIn(v, i) != ""
+		}
+		if !slices.Contains(columns, name) && v.has(has) {
 			columns = append(columns, name)
 		}
 	}
-	for _, p := range v.partitions {
-		if slices.ContainsFunc(p, func(i table.Item) bool { shown, _ := l.others(v, i, columns, o); return len(shown) > 0 }) {
-			return append(columns, others)
-		}
+	if v.has(func(i table.Item) bool { shown, _ := l.others(v, i, columns, o); return len(shown) > 0 }) {
+		return append(columns, others)
 	}
 	return columns
 }
 
-// has reports whether an item of the view has the attribute.
-func (v view) has(name string) bool {
-	return slices.ContainsFunc(v.partitions, func(p partition) bool {
-		return slices.ContainsFunc(p, func(i table.Item) bool { return i[name] != nil })
-	})
+// has reports whether the view has such an item.
+func (v view) has(such func(table.Item) bool) bool {
+	return slices.ContainsFunc(v.partitions, func(p partition) bool { return slices.ContainsFunc(p, such) })
 }
 
-// cell is what a column shows of an item: its type, or some of its attributes.
+// cell is what a column shows of an item: its type, and some of its attributes.
 type cell struct {
 	Type string
 	// Values have names in the column of others.
@@ -143,9 +142,13 @@ type named struct{ Name, Value string }
 
 func (l layout) cell(v view, item table.Item, column string, columns []string, o Options) cell {
 	value := func(name string) string { return shorten(text(item[name]), o.Length) }
-	switch {
-	case column == l.schema.TypeAttribute && l.typeOf(item) != "":
-		return cell{Type: value(column)}
+	switch t := l.typeIn(v, item); {
+	case column == l.schema.TypeAttribute && t != "":
+		c := cell{Type: shorten(t, o.Length)}
+		if l.schema.KindOf(t) != nil && item[column] != nil && v.holds(column) { // an attribute like others
+			c.Values = []named{{Value: value(column)}}
+		}
+		return c
 	case column != others && item[column] == nil:
 		return cell{}
 	case column != others:
@@ -162,6 +165,9 @@ func (l layout) cell(v view, item table.Item, column string, columns []string, o
 
 func (l layout) markdownCell(column string, c cell) string {
 	parts := []string{}
+	if c.Type != "" {
+		parts = append(parts, plain(c.Type))
+	}
 	for _, of := range c.Values {
 		switch column {
 		case others:
@@ -175,7 +181,7 @@ func (l layout) markdownCell(column string, c cell) string {
 	if c.More > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", c.More))
 	}
-	return plain(c.Type) + strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // others returns the attributes of an item to show that have no column, and how many

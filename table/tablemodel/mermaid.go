@@ -77,7 +77,7 @@ func (l layout) line(v view, r row, o Options) string {
 	for _, k := range sorted {
 		parts = append(parts, label(shorten(text(r.value[k.name]), o.Length)))
 	}
-	if t := l.typeOf(r.value); t != "" && v.holds(l.schema.TypeAttribute) {
+	if t := l.typeIn(v, r.value); t != "" {
 		parts = append(parts, "<i>"+label(t)+"</i>")
 	}
 	return strings.Join(parts, " · ")

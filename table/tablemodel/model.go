@@ -26,7 +26,7 @@ type Model struct {
 
 // Entity describes the items of one type.
 type Entity struct {
-	// Type is the value of the schema's type attribute.
+	// Type is the value of the schema's type attribute, or the name of a [schema.Kind].
 	Type string `json:"type"`
 	// Version is the name of the attribute that guards writes: a number that every
 	// write raises, or a string that every write replaces. Empty means that none is
@@ -262,7 +262,7 @@ func (m match) part(pattern string, item table.Item, name string) bool {
 // attributes ownerPK and ownerSK. Whether the owner is stored shows only a read.
 func ClaimOwner(spec schema.Table, attributes table.Item) (kind string, key keys.Key, ok bool) {
 	spec = spec.WithDefaults()
-	kind, ok = strings.CutSuffix(item.Text(attributes[spec.TypeAttribute]), item.ClaimSuffix)
+	kind, ok = strings.CutSuffix(spec.TypeOf(attributes), item.ClaimSuffix)
 	pk, hasPK := ownerKey(attributes, keyAttribute{item.OwnerPK, spec.PKType}, keys.MaxPK)
 	sk, hasSK := "", true
 	if !spec.SimpleKey {

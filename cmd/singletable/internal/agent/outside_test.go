@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/agent"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -594,5 +595,55 @@ func TestLabelledKeys(t *testing.T) {
 	}
 	if got := s.call(t, "list_order_by_customerId", map[string]any{"customerId": "C-9"}); len(got.StoredData) != 2 || strings.Contains(strings.ToLower(got.text), "zoe") {
 		t.Error(got.text)
+	}
+}
+
+// Items without a type attribute are of the entity that their keys and attributes tell. An index
+// that does not hold these is not offered.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{
+		Name: "Devices", TypeAttribute: "type",
+		Kinds: []schema.Kind{
+			{Type: "DEVICE", PK: "DEVICE#", SK: "META"},
+			{Type: "READING", PK: "DEVICE#", SK: "READING#", Equal: map[string]string{"of": "sensor"}, Exists: []string{"at"}},
+		},
+		Indexes: []schema.Index{
+			{Name: "unit", PK: "unit", Projection: types.ProjectionTypeInclude, Include: []string{"of", "at"}},
+			{Name: "keys", PK: "unit", Projection: types.ProjectionTypeKeysOnly},
+		},
+	}, nil)
+	var ops []table.Op
+	for sk, more := range map[string]table.Item{
+		"META": {}, "READING#1": {"of": &types.AttributeValueMemberS{Value: "sensor"}, "at": &types.AttributeValueMemberS{Value: "1"}},
+		"READING#2": {"at": &types.AttributeValueMemberS{Value: "2"}}, "NOTE#1": {"type": &types.AttributeValueMemberS{Value: "DEVICE"}},
+	} {
+		more["id"], more["unit"] = &types.AttributeValueMemberS{Value: "d-1"}, &types.AttributeValueMemberS{Value: "bar"}
+		ops = append(ops, table.Put(keys.Key{PK: "DEVICE#d-1", SK: keys.SK(sk)}, more))
+	}
+	ok(t, tbl.BatchWrite(t.Context(), ops...))
+	byUnit := tablemodel.Pattern{PK: "{unit}"}
+	o := agent.Options{Client: tabletest.Client(t), Call: large, Session: large, Model: tablemodel.Model{Table: tbl.Schema(), Entities: []tablemodel.Entity{
+		{Type: "DEVICE", Items: []tablemodel.Pattern{{PK: "DEVICE#{id}", SK: "META"}}},
+		{Type: "READING", Items: []tablemodel.Pattern{{
+			PK: "DEVICE#{id}", SK: "READING#{at}", Indexes: map[string]tablemodel.Pattern{"unit": byUnit, "keys": byUnit},
+		}}},
+	}}}
+	s := connect(t, o)
+	if got := s.call(t, "get_DEVICE_by_id", map[string]any{"id": "d-1"}); len(got.StoredData) != 1 {
+		t.Error(got.text)
+	}
+	for _, list := range []map[string]any{{"pk": "DEVICE#d-1"}, {"pk": "bar", "index": "unit"}} {
+		if got := s.call(t, "list_items", list); len(got.StoredData) != 2 {
+			t.Errorf("a device and its reading: %s", got.text)
+		}
+	}
+	if got := s.call(t, "list_items", map[string]any{"pk": "bar", "index": "keys"}); !got.failed {
+		t.Error(got.text)
+	}
+	for sk, want := range map[string][]any{"META": {"DEVICE"}, "READING#7": {"READING"}, "NOTE#1": {}} {
+		if got := s.call(t, "explain_key", map[string]any{"pk": "DEVICE#d-1", "sk": sk}); !slices.Equal(got.Description["entities"].([]any), want) {
+			t.Errorf("%s: %s", sk, got.text)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -381,7 +382,17 @@ func (s *server) entitiesOf(key keys.Key) []string {
 	names, place := []string{}, s.typesIn("")
 	for _, e := range s.model.Entities {
 		one := tablemodel.Model{Table: s.model.Table, Entities: []tablemodel.Entity{e}}
-		item := table.Item{s.scope.typeName: &types.AttributeValueMemberS{Value: e.Type}, s.model.PK: valueOf(place.pk, string(key.PK))}
+		item := table.Item{s.model.PK: valueOf(place.pk, string(key.PK))}
+		told := map[string]string{s.scope.typeName: e.Type}
+		if k := s.model.KindOf(e.Type); k != nil {
+			told = maps.Clone(k.Equal)
+			for _, name := range k.Exists {
+				item[name] = &types.AttributeValueMemberNULL{Value: true}
+			}
+		}
+		for name, text := range told {
+			item[name] = &types.AttributeValueMemberS{Value: text}
+		}
 		if key.SK != "" && !s.model.SimpleKey {
 			item[s.model.SK] = valueOf(place.sk, string(key.SK))
 		}

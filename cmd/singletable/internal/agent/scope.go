@@ -23,11 +23,11 @@ type scope struct {
 
 // admits reports whether an item of the table is in the scope, and of which entity it is.
 func (s scope) admits(item table.Item, key keys.Key) (entity string, ok bool) {
-	kind, ok := item[s.typeName].(*types.AttributeValueMemberS)
-	if !ok || !slices.ContainsFunc(s.model.Entities, func(e tablemodel.Entity) bool { return e.Type == kind.Value }) {
+	kind := s.model.TypeOf(item)
+	if kind == "" || !slices.ContainsFunc(s.model.Entities, func(e tablemodel.Entity) bool { return e.Type == kind }) {
 		return "", false
 	}
-	return kind.Value, s.admitsPartition(key.PK)
+	return kind, s.admitsPartition(key.PK)
 }
 
 // admitsPartition reports whether a partition of the table is in the scope.
@@ -68,9 +68,9 @@ func (s scope) visible(item table.Item) table.Item {
 
 // patternsOf returns the patterns that keys of the item's entity have in a place.
 func (s scope) patternsOf(item table.Item, place string) (all []tablemodel.Pattern) {
-	kind, _ := item[s.typeName].(*types.AttributeValueMemberS)
+	kind := s.model.TypeOf(item)
 	for _, e := range s.model.Entities {
-		if kind == nil || e.Type != kind.Value {
+		if e.Type != kind {
 			continue
 		}
 		for _, p := range e.Items {

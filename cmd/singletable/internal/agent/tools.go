@@ -143,10 +143,24 @@ func (s *server) places() map[string]keyTypes {
 			held = append(held, a.Name)
 		}
 		held = append(held, x.Include...)
-		tells := x.Projection == types.ProjectionTypeAll || slices.Contains(held, s.model.TypeAttribute) && slices.Contains(held, s.model.TTLAttribute)
+		without := func(name string) bool { return !slices.Contains(held, name) }
+		tells := x.Projection == types.ProjectionTypeAll || !slices.ContainsFunc(s.telling(), without)
 		if tells && x.PKs == nil {
 			all[x.Name] = s.typesOf(x)
 		}
+	}
+	return all
+}
+
+// telling returns the attributes that tell the type and the expiry of an item in the scope, apart
+// from its key.
+func (s *server) telling() []string {
+	all := []string{s.model.TTLAttribute}
+	for _, k := range s.model.Kinds { // also of others: an item of theirs can have a type attribute
+		all = append(slices.AppendSeq(all, maps.Keys(k.Equal)), k.Exists...)
+	}
+	if slices.ContainsFunc(s.model.Entities, func(e tablemodel.Entity) bool { return s.model.KindOf(e.Type) == nil }) {
+		all = append(all, s.model.TypeAttribute)
 	}
 	return all
 }

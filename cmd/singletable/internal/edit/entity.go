@@ -238,13 +238,13 @@ func (c entityChange) checkOwn(number int, stored table.Item) error {
 
 // owns reports whether a stored item is of this entity.
 func (c entityChange) owns(stored table.Item) bool {
-	kind := c.e.table.Schema().TypeAttribute
+	spec := c.e.table.Schema()
 	main := c.main.Old
 	if main == nil {
 		main = c.main.New
 	}
 	ks, _ := c.entity.Keys(stored) // Those that it cannot tell are zero.
-	return ks[c.here] == c.main.Key && Equal(stored[kind], main[kind])
+	return ks[c.here] == c.main.Key && spec.TypeOf(stored) == spec.TypeOf(main)
 }
 
 // create plans to store an item of the entity under a key.

@@ -64,16 +64,16 @@ func (u Unchecked) String() string {
 // Errors: [ErrPattern]. It names the entity, the attribute and the pattern, and no value.
 func CheckPatterns(tbl *table.Table, model tablemodel.Model, item table.Item) ([]Unchecked, error) {
 	spec := tbl.Schema()
-	kind, _ := item[spec.TypeAttribute].(*types.AttributeValueMemberS)
+	kind := spec.TypeOf(item)
 	switch {
 	case len(model.Entities) == 0:
 		return nil, nil
-	case kind == nil:
+	case kind == "":
 		return []Unchecked{{}}, nil
 	}
 	e, here, ok := model.Find(item)
 	if !ok {
-		return checkKnown(spec, model, kind.Value)
+		return checkKnown(spec, model, kind)
 	}
 	p := e.Items[here]
 	key := tbl.KeyOf("", item)

@@ -42,7 +42,7 @@ type candidate struct {
 func (f *Finder) Add(spec schema.Table, items ...table.Item) {
 	for _, item := range items {
 		f.items++
-		f.typed = f.typed || text(item[spec.TypeAttribute]) != ""
+		f.typed = f.typed || spec.TypeOf(item) != ""
 		f.other = f.other || item[spec.TypeAttribute] != nil
 		f.countNamed(item)
 		if f.items == 1 {

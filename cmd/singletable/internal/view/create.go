@@ -164,7 +164,13 @@ func (s *state) assemble(c *creation) (table.Item, error) {
 			item[in.Name] = &types.AttributeValueMemberS{Value: value}
 		}
 	}
-	item[s.schema.TypeAttribute] = &types.AttributeValueMemberS{Value: f.kind}
+	if k := s.schema.KindOf(f.kind); k == nil {
+		item[s.schema.TypeAttribute] = &types.AttributeValueMemberS{Value: f.kind}
+	} else {
+		for name, value := range k.Equal {
+			item[name] = &types.AttributeValueMemberS{Value: value}
+		}
+	}
 	if name := s.entity(f.kind).Version; name != "" && item[name] == nil {
 		item[name] = &types.AttributeValueMemberN{Value: "1"}
 		if _, number := sample(samples, name).(*types.AttributeValueMemberN); !number {
@@ -218,13 +224,17 @@ func (s *state) blank(f *accessForm, now time.Time) table.Item {
 		return item
 	}
 	version := s.entity(f.kind).Version
+	made := s.schema.TypeAttribute
+	if s.schema.KindOf(f.kind) != nil {
+		made = "" // It is an attribute like others.
+	}
 	for name, v := range samples[0] {
 		shown := blankValue(v)
 		if name == s.schema.TTLAttribute {
 			shown = &types.AttributeValueMemberN{Value: strconv.FormatInt(now.Add(24*time.Hour).Unix(), 10)}
 		}
 		everywhere := !slices.ContainsFunc(samples, func(i table.Item) bool { return i[name] == nil })
-		if everywhere && shown != nil && name != version && name != s.schema.TypeAttribute && !s.isKey(name, v) &&
+		if everywhere && shown != nil && name != version && name != made && !s.isKey(name, v) &&
 			!slices.ContainsFunc(f.Fields, func(in accessField) bool { return in.Name == name }) {
 			item[name] = shown
 		}

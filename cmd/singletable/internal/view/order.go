@@ -71,7 +71,7 @@ func (c choice) order(item table.Item) (names []string, first, made int) {
 // the expiry, which it shows elsewhere, the key of the table, the owner of a claim, and the
 // attributes that exist for the key of an index only.
 func (s *state) special(item table.Item) map[string]bool {
-	hidden := map[string]bool{s.schema.TypeAttribute: true, s.schema.TTLAttribute: true}
+	hidden := map[string]bool{s.schema.TypeAttribute: s.schema.KindOf(s.typeOf(item)) == nil, s.schema.TTLAttribute: true}
 	for _, l := range s.layouts {
 		for _, a := range l.keys() {
 			if l.Index == "" || telling.MadeForIndex(a.Name, item[a.Name]) {

@@ -159,9 +159,4 @@ func (s *state) whole(index string) bool {
 }
 
 // typeOf returns the type of an item, "" if it has none.
-func (s *state) typeOf(item table.Item) string {
-	if t, ok := item[s.schema.TypeAttribute].(*types.AttributeValueMemberS); ok {
-		return t.Value
-	}
-	return ""
-}
+func (s *state) typeOf(item table.Item) string { return s.schema.TypeOf(item) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -233,5 +234,44 @@ func TestOrderOfAsQuery(t *testing.T) {
 		partition := s.get(s.at("/partition", "pk", "USER#ana", "order", order), http.StatusOK)
 		query := s.get(partition.id("as-query").attributes["href"], http.StatusOK)
 		query.id("row-0").has(t, first)
+	}
+}
+
+// Items without a type attribute have the type that their keys and attributes tell, and one that
+// is created for a type gets these.
+func TestKindsOfTheSchema(t *testing.T) {
+	t.Parallel()
+	spec := schema.Table{Name: "Devices", Kinds: []schema.Kind{
+		{Type: "DEVICE", PK: "DEVICE#", SK: "META", Equal: map[string]string{"schema": "device"}},
+		{Type: "READING", PK: "DEVICE#", SK: "READING#", Exists: []string{"at"}},
+	}}
+	model := tablemodel.Model{Table: spec, Entities: []tablemodel.Entity{
+		{Type: "DEVICE", Items: []tablemodel.Pattern{{PK: "DEVICE#{id}", SK: "META"}}},
+		{Type: "READING", Items: []tablemodel.Pattern{{PK: "DEVICE#{id}", SK: "READING#{at}"}}},
+	}}
+	s := serve(t, spec, func(o *view.Options) { o.Model, o.Write = &model, true }).open()
+	model.Name = s.name
+	s.put(table.Item{"pk": str("DEVICE#d-1"), "sk": str("META"), "id": str("d-1"), "schema": str("device"), "entityType": str("pump")})
+	s.put(table.Item{"pk": str("DEVICE#d-1"), "sk": str("READING#1"), "id": str("d-1"), "at": str("1")})
+	page := s.get(s.at(""), http.StatusOK)
+	page.id("map").has(t, "DEVICE", "READING")
+	if page.id("untyped").name != "" {
+		t.Error("the items have no type")
+	}
+	partition := s.get(s.at("/partition", "pk", "DEVICE#d-1"), http.StatusOK)
+	partition.id("row-0").has(t, "DEVICE", "pump")
+	partition.id("row-1").has(t, "READING")
+	var href string
+	for _, a := range s.get(s.at("/create"), http.StatusOK).id("patterns").all(named("a")) {
+		if a.text == "DEVICE" {
+			href = a.attributes["href"]
+		}
+	}
+	form := s.get(href, http.StatusOK)
+	review := s.submit(form, "create", "show", http.StatusOK, map[string]string{"with": "d-2", "text": form.id("text").text})
+	s.submit(review, "confirm", "write", http.StatusOK, nil)
+	got := s.stored(keys.Key{PK: "DEVICE#d-2", SK: "META"})
+	if values(got, "schema") != "device" || values(got, "id") != "d-2" || values(got, "entityType") != "" {
+		t.Errorf("stored: %v", got)
 	}
 }
