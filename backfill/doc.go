@@ -31,6 +31,11 @@
 // only if no program writes items of a former description any more: deploy the new
 // program everywhere first.
 //
+// # Unique values of other programs
+//
+// [Job.CheckUnique] reports where entities of a shared table and the items that keep their
+// values unique do not agree. It writes nothing.
+//
 // # Costs
 //
 // Reading costs one read unit for 4 KB, since items are read consistently. Each

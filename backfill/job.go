@@ -196,14 +196,19 @@ func (j Job) DryRun(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, fail("DryRun", j.Name, j.Table, err)
 	}
-	err = w.segments(ctx, func(ctx context.Context, n int) error {
-		return w.segment(ctx, n, &checkpoint{}, func(context.Context) error { return nil })
-	})
+	err = w.dry(ctx)
 	report := w.sum()
 	if err != nil {
 		return report, fail("DryRun", j.Name, j.Table, err)
 	}
 	return report, nil
+}
+
+// dry walks all segments, and keeps no checkpoint.
+func (w *walk) dry(ctx context.Context) error {
+	return w.segments(ctx, func(ctx context.Context, n int) error {
+		return w.segment(ctx, n, &checkpoint{}, func(context.Context) error { return nil })
+	})
 }
 
 // fail returns the error of an operation. job is empty for a transfer.

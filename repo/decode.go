@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/singletable/singletable/internal/item"
@@ -33,6 +34,21 @@ func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
 		return v, false, nil
 	}
 	return *found.v.(*T), main, nil
+}
+
+// UniqueKeys returns the keys of [Shared].Unique that a stored item gives, expired or not. It reads
+// nothing. Package backfill checks them for a whole table.
+//
+// Errors: [table.ErrInvalid], if the entity has no Unique, and those of [Repo.Decode].
+func (r *Repo[T]) UniqueKeys(item table.Item) ([]keys.Key, error) {
+	if r.core.entity.shared.Unique == nil {
+		return nil, r.core.fail("UniqueKeys", keys.Key{}, fmt.Errorf("%w: %q has no Shared.Unique", table.ErrInvalid, r.core.entity.Type))
+	}
+	v, _, err := r.Decode(item)
+	if err != nil {
+		return nil, err
+	}
+	return r.core.uniqueOf(&v), nil
 }
 
 // Changes returns the names of the attributes in which two values of the entity

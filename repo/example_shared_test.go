@@ -62,7 +62,14 @@ func ExampleShared() {
 		return nil
 	})
 	fmt.Println(crate.Pieces, runs, err)
+
+	stored, err := table.Get[table.Item](ctx, tbl, crateKey("c-1"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(crates.UniqueKeys(stored))
 	// Output:
 	// true
 	// 12 2 <nil>
+	// [{_unique#Crate#label#north _unique#}] <nil>
 }

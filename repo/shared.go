@@ -53,9 +53,11 @@ type Shared[T any] struct {
 	// as _unique#User#email#ana@example.com of OneTable. They have no owner: an item is written
 	// with the entity, and deleted by the write that changes the value or deletes the entity. A
 	// value that is taken is [table.ErrExists]. The item has its keys and UniqueType, nothing
-	// else. Return the zero key for an empty value: it has no item. An entity without its item
-	// gets one when the value changes, and one that expires leaves its item. An item of a
-	// [schema.Kind] under such a key stays.
+	// else. Return the zero key for an empty value: it has no item. An item of a [schema.Kind]
+	// under such a key stays.
+	//
+	// An entity without its item gets one when the value changes. An entity that expires leaves
+	// its item, so that the value stays taken. CheckUnique of package backfill finds both.
 	Unique func(T) []keys.Key
 	// UniqueType is what these items have in the type attribute, as _Unique. Empty means that
 	// they have none.
