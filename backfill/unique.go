@@ -58,13 +58,13 @@ type uniqueEntity interface {
 // _unique#User#.
 //
 // It finds a value of several entities, one without its item, and one whose item is left: no
-// entity has it, or only expired ones, which DynamoDB deletes without their values. The String
-// of a [UniqueFault] says what to do. See the Example for how to delete an item.
+// entity has it, or only expired ones. The String of a [UniqueFault] says what to do, and the
+// Example how to delete or create an item.
 //
 // It reads the whole table once. Where something does not agree, it reads it twice more, and
-// reports what both reads have found, so that writes in between make no faults. It holds up to
-// 100,000 values, and 16 MB for tables of any size. If an entity could not be read, values without
-// a live entity are left out: they can be its own.
+// reports what both reads have found, so that writes in between make no faults. It keeps sums of
+// hashes, and up to 100,000 values, for a table of any size. If an entity could not be read, values
+// without a live entity are left out: they can be its own.
 //
 // Map and Source must be nil. WriteUnits is not used, and Progress is called in each of the reads.
 //

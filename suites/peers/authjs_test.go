@@ -89,20 +89,20 @@ var authjs = &peer{
 		Kinds: []schema.Kind{{Type: "account", PK: "USER#", SK: "ACCOUNT#"}},
 	}}.spec(),
 	rows: []row{
-		{call: "`Get`, and a query of the index, of its user", holds: "the same user", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`Get`, and a query of the index, of its user", holds: "the same user", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			want := authUser{ID: id, Name: "Ana", Email: ana}
 			page := expect.Value(s.authUsers().Query(s.Context(), table.Query{Index: "GSI1", PK: keys.PK("USER#" + ana)}))(s)
 			expect.Equal(s, "Get", expect.Value(s.authUsers().Get(s.Context(), authUserKey(id)))(s), want)
 			return or(cmp.Diff([]authUser{want}, page.Items), "the same user")
 		}},
-		{call: "its getUser and getUserByEmail of what `Create` has stored", holds: "the same user", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its getUser and getUserByEmail of what `Create` has stored", holds: "the same user", see: func(s *shop, _ *peer) string {
 			expect.OK(s, s.authUsers().Create(s.Context(), &authUser{ID: "u-1", Name: "Ana", Email: ana}))
 			byID, byEmail := s.one("getUser", "u-1"), s.one("getUserByEmail", ana)
 			expect.Equal(s, "by e-mail", byEmail, byID)
 			return fmt.Sprintf("the %s user", map[bool]string{true: "same"}[byID["name"] == "Ana" && byID["email"] == ana])
 		}},
-		{call: "its user after `Update`", holds: "the same user, and all that the Go type lacks", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its user after `Update`", holds: "the same user, and all that the Go type lacks", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			before := s.one("getUser", id)
 			_, err := s.authUsers().Update(s.Context(), authUserKey(id), func(u *authUser) error { u.Name = "Ana Lima"; return nil })
@@ -110,7 +110,7 @@ var authjs = &peer{
 			after := s.one("getUserByEmail", ana)
 			return or(cmp.Diff(before.with(values{"name": "Ana Lima"}), after), "the same user, and all that the Go type lacks")
 		}},
-		{call: "the attributes of the user in its getSessionAndUser after `Update`", holds: "those that it has written", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "the attributes of the user in its getSessionAndUser after `Update`", holds: "those that it has written", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			s.call("createSession", values{"sessionToken": "t", "userId": id, "expires": authExpiry})
 			before := s.one("getSessionAndUser", "t")["user"]
@@ -119,7 +119,7 @@ var authjs = &peer{
 			after["name"] = "Ana"
 			return or(cmp.Diff(before, any(after)), "those that it has written")
 		}},
-		{call: "`Query` of its sessions, with a `time.Time`", holds: "2 sessions", see: func(s *shop, _ *peer) string { return sessions[authSession](s) }},
+		{usual: true, call: "`Query` of its sessions, with a `time.Time`", holds: "2 sessions", see: func(s *shop, _ *peer) string { return sessions[authSession](s) }},
 		{
 			call: "`Query` of its sessions, with an `int64`", holds: "an error for all of them",
 			see: func(s *shop, _ *peer) string {
@@ -137,13 +137,13 @@ var authjs = &peer{
 			},
 		},
 		{call: "its session of 00:00:00.600, with a `time.Time`, after `Update`, and after `Delete`", holds: "expires 2099-01-01T00:00:00.600Z, then none", see: updatedSession},
-		{call: "its getSessionAndUser of what `Create` has stored", holds: "found, expires 2099-01-01T00:00:00.000Z", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its getSessionAndUser of what `Create` has stored", holds: "found, expires 2099-01-01T00:00:00.000Z", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			all := expect.Value(repo.New(s.table, authSessions))(s)
 			expect.OK(s, all.Create(s.Context(), &authSession{User: id, Token: "t", Expires: time.Unix(4070908800, 0)}))
 			return "found, " + sessionThere(s)
 		}},
-		{call: "`Query` of its accounts of several types, as a kind", holds: "[oauth oidc]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`Query` of its accounts of several types, as a kind", holds: "[oauth oidc]", see: func(s *shop, _ *peer) string {
 			id := linked(s)
 			all := expect.Value(repo.New(s.table, authAccounts))(s)
 			page := expect.Value(all.Query(s.Context(), table.Query{PK: keys.PK("USER#" + id), Range: keys.Range{Prefix: "ACCOUNT#"}}))(s)
@@ -153,7 +153,7 @@ var authjs = &peer{
 			}
 			return fmt.Sprint(types)
 		}},
-		{call: "`Collect` of its user with the accounts and a session", holds: "1 user, 2 accounts, 1 session", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`Collect` of its user with the accounts and a session", holds: "1 user, 2 accounts, 1 session", see: func(s *shop, _ *peer) string {
 			id := linked(s)
 			s.call("createSession", values{"sessionToken": "t", "userId": id, "expires": authExpiry})
 			var us []authUser
@@ -163,7 +163,7 @@ var authjs = &peer{
 			expect.OK(s, repo.Collect(s.Context(), s.table, table.Query{PK: keys.PK("USER#" + id)}, s.authUsers().AppendTo(&us), accounts.AppendTo(&as), all.AppendTo(&ss)))
 			return fmt.Sprintf("%d user, %d accounts, %d session", len(us), len(as), len(ss))
 		}},
-		{call: "its getUserByAccount of an account of `Create`, and after `Delete`", holds: "the user, then nobody", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its getUserByAccount of an account of `Create`, and after `Delete`", holds: "the user, then nobody", see: func(s *shop, _ *peer) string {
 			id, by := signedUp(s), values{"provider": "oidc", "providerAccountId": "7"}
 			all, account := expect.Value(repo.New(s.table, authAccounts))(s), authAccount{id, "oidc", "7", "oidc"}
 			expect.OK(s, all.Create(s.Context(), &account))
@@ -182,7 +182,7 @@ var authjs = &peer{
 			}
 			return "found by the new one"
 		}},
-		{call: "its getUserByEmail after `Update` of the e-mail", holds: "found by the new one", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its getUserByEmail after `Update` of the e-mail", holds: "found by the new one", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			_, err := s.authUsers().Update(s.Context(), authUserKey(id), func(u *authUser) error { u.Email = bob; return nil })
 			expect.OK(s, err)
@@ -191,17 +191,17 @@ var authjs = &peer{
 			}
 			return "not found by it"
 		}},
-		{call: "its deleteUser, of a user with a session of `Create`", holds: "0 items are left", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its deleteUser, of a user with a session of `Create`", holds: "0 items are left", see: func(s *shop, _ *peer) string {
 			id := signedUp(s)
 			all := expect.Value(repo.New(s.table, authSessions))(s)
 			expect.OK(s, all.Create(s.Context(), &authSession{User: id, Token: "t", Expires: time.Unix(4070908800, 0)}))
 			s.call("deleteUser", id)
 			return fmt.Sprintf("%d items are left", len(s.scan()))
 		}},
-		{call: "its updateUser of the same attribute between the read and the write of `Update`", holds: "kept", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its updateUser of the same attribute between the read and the write of `Update`", holds: "kept", see: func(s *shop, _ *peer) string {
 			return userRace(s, values{"name": "Ana L."})
 		}},
-		{call: "its updateUser of another attribute", holds: "kept", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its updateUser of another attribute", holds: "kept", see: func(s *shop, _ *peer) string {
 			return userRace(s, values{"image": "ana.png"})
 		}},
 	},

@@ -71,7 +71,7 @@ var castore = &peer{
 		Kinds:   []schema.Kind{{Type: "event", PK: "ORDERS#"}},
 	}}.spec(),
 	rows: []row{
-		{call: "`table.QueryPage` of its events", holds: "the versions [1 2 10 11], in this order", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`table.QueryPage` of its events", holds: "the versions [1 2 10 11], in this order", see: func(s *shop, _ *peer) string {
 			for _, version := range []int{1, 2, 10, 11} {
 				s.call("push", theirEvent(version))
 			}
@@ -82,7 +82,7 @@ var castore = &peer{
 			}
 			return fmt.Sprintf("the versions %v, in this order", versions)
 		}},
-		{call: "`table.QueryPage` of its index, which has keys only", holds: "[ORDERS#o-1]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`table.QueryPage` of its index, which has keys only", holds: "[ORDERS#o-1]", see: func(s *shop, _ *peer) string {
 			push(s, 2)
 			page := expect.Value(table.QueryPage[event](s.Context(), s.table, table.Query{Index: "initialEvents", PK: "ORDERS"}))(s)
 			var found []string
@@ -95,19 +95,19 @@ var castore = &peer{
 			push(s, 3)
 			return fmt.Sprintf("%d events", len(s.many("events", "o-1", values{"limit": 1})))
 		}},
-		{call: "its getAggregate after an event of `table.Create`", holds: "last PAID, total 7", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its getAggregate after an event of `table.Create`", holds: "last PAID, total 7", see: func(s *shop, _ *peer) string {
 			push(s, 1)
 			expect.OK(s, s.table.Do(s.Context(), table.Create(eventKey(2), anEvent(2, 7))))
 			a := s.one("aggregate", "o-1")
 			return fmt.Sprintf("last %v, total %v", a["last"], a["total"])
 		}},
-		{call: "`table.Create` of a version that it has", holds: "`ErrExists`", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`table.Create` of a version that it has", holds: "`ErrExists`", see: func(s *shop, _ *peer) string {
 			push(s, 2)
 			return text(s.table.Do(s.Context(), table.Create(eventKey(2), anEvent(2, 7))), table.ErrExists, "`ErrExists`")
 		}},
-		{call: "its pushEvent of a version that `table.Create` has stored", holds: "throws", see: func(s *shop, _ *peer) string { return pushed(s, "push") }},
+		{usual: true, call: "its pushEvent of a version that `table.Create` has stored", holds: "throws", see: func(s *shop, _ *peer) string { return pushed(s, "push") }},
 		{call: "its pushEvent with force", holds: "replaces our event", see: func(s *shop, _ *peer) string { return pushed(s, "force") }},
-		{call: "`Repo.Query` of its events, as a kind", holds: "[PLACED PAID PAID]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`Repo.Query` of its events, as a kind", holds: "[PLACED PAID PAID]", see: func(s *shop, _ *peer) string {
 			push(s, 3)
 			var found []string
 			for _, e := range expect.Value(s.events().Query(s.Context(), table.Query{PK: "ORDERS#o-1"}))(s).Items {
@@ -115,20 +115,20 @@ var castore = &peer{
 			}
 			return fmt.Sprint(found)
 		}},
-		{call: "its getAggregate after an event of `Repo.Create`", holds: "last PAID, total 7", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its getAggregate after an event of `Repo.Create`", holds: "last PAID, total 7", see: func(s *shop, _ *peer) string {
 			push(s, 1)
 			expect.OK(s, s.events().Create(s.Context(), new(anEvent(2, 7))))
 			a := s.one("aggregate", "o-1")
 			return fmt.Sprintf("last %v, total %v", a["last"], a["total"])
 		}},
-		{call: "`Repo.Create` of a version that it stores before the write", holds: "`ErrExists`", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`Repo.Create` of a version that it stores before the write", holds: "`ErrExists`", see: func(s *shop, _ *peer) string {
 			push(s, 1)
 			s.meanwhile(true, "PutItem", func() { s.call("push", theirEvent(2)) })
 			err := s.events().Create(s.Context(), new(anEvent(2, 7)))
 			expect.Equal(s, "its total", s.one("aggregate", "o-1")["total"], any(2.0))
 			return text(err, table.ErrExists, "`ErrExists`")
 		}},
-		{call: "`QueryPage` with its cursor", holds: "`ErrInvalidCursor`", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`QueryPage` with its cursor", holds: "`ErrInvalidCursor`", see: func(s *shop, _ *peer) string {
 			push(s, 1)
 			s.call("push", theirEvent(1).with(values{"aggregateId": "o-2"}))
 			token, _ := s.one("ids", values{"limit": 1})["nextPageToken"].(string)

@@ -101,7 +101,7 @@ func sampled(s *shop, p *peer, flags ...string) (file, patterns string) {
 // whether put refuses an index key that does not follow a change.
 func commandRows(patterns string) []row {
 	typed := func(p *peer) []string { return []string{"-type", p.spec.TypeAttribute} }
-	return []row{
+	return usual([]row{
 		{
 			call: "`singletable schema -sample 1000`", holds: "no entities; it names the type attribute",
 			see: func(s *shop, p *peer) string {
@@ -141,5 +141,5 @@ func commandRows(patterns string) []row {
 				return "written"
 			},
 		},
-	}
+	})
 }

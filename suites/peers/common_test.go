@@ -199,9 +199,10 @@ func orderRows(other ...row) []row {
 		{call: cursorRow, holds: "throws", see: ourCursor},
 		{call: "`Query` with its cursor", holds: "`ErrInvalidCursor`", see: theirCursor},
 	}
+	usual(rows)
 	for _, r := range other {
 		i := slices.IndexFunc(rows, func(have row) bool { return have.call == r.call })
-		rows[i].holds = r.holds
+		rows[i].holds, rows[i].usual = r.holds, false
 	}
 	return rows
 }

@@ -41,7 +41,7 @@ var dynamooseModel = func() model[dynamooseOrder] {
 
 var dynamooseRows = []row{
 	{
-		call: "`Repo.Get` of an item of another form", holds: "`ErrWrongType`",
+		usual: true, call: "`Repo.Get` of an item of another form", holds: "`ErrWrongType`",
 		see: func(s *shop, p *peer) string {
 			expect.OK(s, s.table.Do(s.Context(), table.Put(profileKey(anOrder.Customer), dynamooseOrder{})))
 			all := expect.Value(repo.New(s.table, dynamooseModel.entity))(s)
@@ -50,7 +50,7 @@ var dynamooseRows = []row{
 		},
 	},
 	{
-		call: "the `updatedAt` that it reads after `Update`", holds: "the time of the write",
+		usual: true, call: "the `updatedAt` that it reads after `Update`", holds: "the time of the write",
 		see: func(s *shop, p *peer) string {
 			s.call("create", p.order(anOrder))
 			read := func() string {

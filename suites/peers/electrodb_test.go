@@ -82,15 +82,15 @@ func numbersInKeys(s *shop, _ *peer) string {
 
 // electrodbRows are what holds for this library alone.
 var electrodbRows = []row{
-	{call: "`Collect` and `Stream`, and its collection, of a partition that both write", holds: bothRead, see: together(electrodbModel, customers("customer", func(id string) keys.Key {
+	{usual: true, call: "`Collect` and `Stream`, and its collection, of a partition that both write", holds: bothRead, see: together(electrodbModel, customers("customer", func(id string) keys.Key {
 		return keys.Key{PK: electrodbCustomer(id), SK: keys.LabelPrefix{Text: "$account#customer_1"}.SK()}
 	}))},
 	{
-		call: "an order of `Create` with `__edb_v__` as a constant", holds: "get: found; the list of the customer: 2 of 2 orders; create: throws",
+		usual: true, call: "an order of `Create` with `__edb_v__` as a constant", holds: "get: found; the list of the customer: 2 of 2 orders; create: throws",
 		see: func(s *shop, p *peer) string { return found(s, p, expect.Value(p.open(s.table))(s)) },
 	},
 	{
-		call: "`PutOps` over its order", holds: "`ErrInvalid`",
+		usual: true, call: "`PutOps` over its order", holds: "`ErrInvalid`",
 		see: func(s *shop, p *peer) string {
 			s.call("create", anOrder.values())
 			all := expect.Value(repo.New(s.table, electrodbModel.entity))(s)
@@ -100,7 +100,7 @@ var electrodbRows = []row{
 		},
 	},
 	{
-		call: "`Get` and `Update` of its order of another model version", holds: "`ErrWrongType`",
+		usual: true, call: "`Get` and `Update` of its order of another model version", holds: "`ErrWrongType`",
 		see: func(s *shop, p *peer) string {
 			s.call("create", anOrder.values())
 			key := s.table.KeyOf("", s.scan()[0])
@@ -125,11 +125,11 @@ var electrodbRows = []row{
 			return "follows"
 		},
 	},
-	{call: "`Get` of its order of the customer `ΟΔΟΣ`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "ΟΔΟΣ") }},
-	{call: "`Get` of its order of the customer `İstanbul`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "İstanbul") }},
-	{call: "`Get` of its order of the customer `STRASSE Ä`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "STRASSE Ä") }},
+	{usual: true, call: "`Get` of its order of the customer `ΟΔΟΣ`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "ΟΔΟΣ") }},
+	{usual: true, call: "`Get` of its order of the customer `İstanbul`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "İstanbul") }},
+	{usual: true, call: "`Get` of its order of the customer `STRASSE Ä`", holds: same, see: func(s *shop, p *peer) string { return readAs(s, p, "STRASSE Ä") }},
 	{call: "numbers in its keys", holds: "5: `5`, -3: `-3`, 0.10: `0.1`, 1e-7: `1e-7`, 1e20: throws, 1e21: throws, 9007199254740993: throws", see: numbersInKeys},
-	{call: "`Create` of an order of the customer \"\", or `a#b`", holds: "`ErrInvalid`", see: func(s *shop, p *peer) string {
+	{usual: true, call: "`Create` of an order of the customer \"\", or `a#b`", holds: "`ErrInvalid`", see: func(s *shop, p *peer) string {
 		for _, customer := range []string{"", "a#b"} {
 			o := anOrder
 			o.Customer = customer

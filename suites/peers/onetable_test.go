@@ -96,7 +96,7 @@ var onetableUnique = unique{
 
 // onetableRows are what holds for this library alone.
 var onetableRows = []row{
-	{call: "`Collect` and `Stream`, and its query by type, of a partition that both write", holds: bothRead, see: together(onetableModel, onetableCustomers)},
+	{usual: true, call: "`Collect` and `Stream`, and its query by type, of a partition that both write", holds: bothRead, see: together(onetableModel, onetableCustomers)},
 	{call: "e-mail of its customer after its update({set})", holds: "the former taken, the new one free", see: func(s *shop, _ *peer) string {
 		s.call("createCustomer", values{"customerId": "c-1", "email": ana})
 		s.call("updateCustomer.set", customerKey("c-1"), values{"email": bob})
@@ -120,7 +120,7 @@ var onetableRows = []row{
 		return fmt.Sprintf("%d order", len(s.many("limited", anOrder.Customer, 1)))
 	}},
 	{
-		call: "the `updated` that it reads after `Create`", holds: "the time of the write",
+		usual: true, call: "the `updated` that it reads after `Create`", holds: "the time of the write",
 		see: func(s *shop, p *peer) string {
 			expect.OK(s, expect.Value(p.open(s.table))(s).create(s.Context(), anOrder))
 			updated, _ := s.one("get", orderKey(anOrder))["updated"].(map[string]any)["$date"].(string)
@@ -136,7 +136,7 @@ var onetableRows = []row{
 		},
 	},
 	{
-		call: "the `Date` that it reads of a `table.UnixMilli` after `Update`", holds: "2027-06-05T04:03:02.001Z",
+		usual: true, call: "the `Date` that it reads of a `table.UnixMilli` after `Update`", holds: "2027-06-05T04:03:02.001Z",
 		see: func(s *shop, p *peer) string { return sentAt(s, time.Date(2027, 6, 5, 4, 3, 2, 1e6, time.UTC)) },
 	},
 	{

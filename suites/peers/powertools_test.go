@@ -48,12 +48,12 @@ var powertools = &peer{
 		Kinds: []schema.Kind{{Type: "record", PK: "pay#", Exists: []string{"status"}}},
 	}}.spec(),
 	rows: []row{
-		{call: "`table.Get` of its record", holds: "COMPLETED, map[amount:5 note:<nil>]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "`table.Get` of its record", holds: "COMPLETED, map[amount:5 note:<nil>]", see: func(s *shop, _ *peer) string {
 			s.call("pay", "r-1", values{"amount": 5, "note": nil})
 			r := expect.Value(table.Get[record](s.Context(), s.table, recordKey("r-1")))(s)
 			return fmt.Sprintf("%s, %v", r.Status, r.Data)
 		}},
-		{call: "its function, after `Repo.Get` and `Delete` of its record, as a kind", holds: "2 runs, map[amount:6]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its function, after `Repo.Get` and `Delete` of its record, as a kind", holds: "2 runs, map[amount:6]", see: func(s *shop, _ *peer) string {
 			s.call("pay", "r-1", values{"amount": 5})
 			all := expect.Value(repo.New(s.table, records))(s)
 			r := expect.Value(all.Get(s.Context(), recordKey("r-1")))(s)
@@ -61,16 +61,16 @@ var powertools = &peer{
 			expect.OK(s, all.Delete(s.Context(), recordKey("r-1")))
 			return paid(s, values{"amount": 6})
 		}},
-		{call: "its function, after `table.Create` of a completed record", holds: "0 runs, map[amount:7]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its function, after `table.Create` of a completed record", holds: "0 runs, map[amount:7]", see: func(s *shop, _ *peer) string {
 			expect.OK(s, s.table.Do(s.Context(), table.Create(recordKey("r-1"), record{"COMPLETED", inFarFuture, map[string]any{"amount": 7}})))
 			return paid(s, values{"amount": 5})
 		}},
-		{call: "its function, after `table.Delete` of its record", holds: "2 runs, map[amount:6]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its function, after `table.Delete` of its record", holds: "2 runs, map[amount:6]", see: func(s *shop, _ *peer) string {
 			s.call("pay", "r-1", values{"amount": 5})
 			expect.OK(s, s.table.Do(s.Context(), table.Delete(recordKey("r-1"))))
 			return paid(s, values{"amount": 6})
 		}},
-		{call: "its function, whose record has expired in our reads", holds: "2 runs, map[amount:6]", see: func(s *shop, _ *peer) string {
+		{usual: true, call: "its function, whose record has expired in our reads", holds: "2 runs, map[amount:6]", see: func(s *shop, _ *peer) string {
 			s.call("pay", "r-1", values{"amount": 5})
 			expect.OK(s, s.table.Do(s.Context(), table.Put(recordKey("r-1"), record{"COMPLETED", 1, nil})))
 			if _, err := table.Get[record](s.Context(), s.table, recordKey("r-1")); !errors.Is(err, table.ErrNotFound) {

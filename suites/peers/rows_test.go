@@ -31,10 +31,20 @@ type peer struct {
 	rows   []row
 }
 
-// row is something that holds. see returns what it has seen.
+// row is something that holds. see returns what it has seen. What is usual stands in words on the
+// page, at its beginning: it holds for all libraries that can do it.
 type row struct {
 	call, holds string
 	see         func(*shop, *peer) string
+	usual       bool
+}
+
+// usual marks rows.
+func usual(rows []row) []row {
+	for i := range rows {
+		rows[i].usual = true
+	}
+	return rows
 }
 
 // write is a call of a peer that writes an order, and what it does next to a write of ours.
@@ -116,13 +126,26 @@ func versions(t *testing.T) map[string]string {
 	return pinned.Dependencies
 }
 
-// matrix returns a table with a column for each library that has orders.
+// matrix returns a table with a column for each library that has orders. What is the same for all
+// stands below it.
 func matrix(what string, rows [][]string) string {
 	head, line := []string{what}, "|---|"
 	for _, p := range ordered() {
 		head, line = append(head, p.name), line+"---|"
 	}
-	return figure.Table(line, append([][]string{head}, rows...)...)
+	table, same := [][]string{head}, []string{}
+	for _, r := range rows {
+		if slices.ContainsFunc(r, func(cell string) bool { return cell != r[0] && cell != r[1] }) {
+			table = append(table, r)
+		} else {
+			same = append(same, r[0]+": "+r[1])
+		}
+	}
+	text := figure.Table(line, table...)
+	if len(same) > 0 {
+		text += "\nAll: " + strings.Join(same, "; ") + ".\n"
+	}
+	return text
 }
 
 // markdown returns the part of the page about a peer.
@@ -132,19 +155,24 @@ func (p *peer) markdown(t *testing.T, versions map[string]string) string {
 	if !ok {
 		t.Fatalf("package.json does not have %s", p.pkg)
 	}
-	calls := [][]string{{"`" + p.pkg + "` " + version, "what holds"}}
+	text := "`" + p.pkg + "` " + version + "\n"
 	for _, r := range p.rows {
-		calls = append(calls, []string{r.call, r.holds})
+		if !r.usual {
+			text += "\n- " + r.call + ": " + r.holds
+		}
 	}
-	text := figure.Table("|---|---|", calls...)
+	text = strings.TrimRight(text, "\n") + "\n"
 	if len(p.writes) == 0 {
 		return text
 	}
-	races := [][]string{{"its call", "its change of what our `Update` changes", "of another attribute", "its change before our `Save`", "our `Update` before its call", "our `Delete` before its call"}}
+	races := [][]string{{"its call", "then our `Save`", "our `Update` before it", "our `Delete` before it"}}
 	for _, w := range p.writes {
-		races = append(races, []string{"`" + w.call + "`", w.same, w.other, w.saved, w.after, w.deleted})
+		if w.same != "kept" || w.other != "kept" {
+			t.Errorf("%s: the page says that an Update keeps each change", w.call)
+		}
+		races = append(races, []string{"`" + w.call + "`", w.saved, w.after, w.deleted})
 	}
-	return text + "\n" + figure.Table("|---|---|---|---|---|---|", races...)
+	return text + "\n" + figure.Table("|---|---|---|---|", races...)
 }
 
 // begin has the peer create the order, and this library change it once, so that it has what a

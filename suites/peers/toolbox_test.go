@@ -55,9 +55,9 @@ var toolboxModel = upperModel("_et", "Order", "_md",
 
 // toolboxRows are what holds for this library alone.
 var toolboxRows = []row{
-	{call: "`Collect` and `Stream`, and its query of two entities, of a partition that both write", holds: bothRead, see: together(toolboxModel, customers("Customer", profileKey))},
+	{usual: true, call: "`Collect` and `Stream`, and its query of two entities, of a partition that both write", holds: bothRead, see: together(toolboxModel, customers("Customer", profileKey))},
 	{
-		call: "an order of `Create` with `_md` as the version", holds: "get: found; the list of the customer: 2 of 2 orders; create: throws",
+		usual: true, call: "an order of `Create` with `_md` as the version", holds: "get: found; the list of the customer: 2 of 2 orders; create: throws",
 		see: func(s *shop, p *peer) string { return found(s, p, expect.Value(p.open(s.table))(s)) },
 	},
 	{call: "an order of `Create` of a type without `_ct`", holds: "get: throws; the list of the customer: throws; create: throws", see: func(s *shop, p *peer) string {
@@ -88,7 +88,7 @@ var toolboxRows = []row{
 		m := upperModel("_et", "Order", "_md", func(v nulled) order { return v.order(v.Tags) }, func(o order, v *nulled) { v.fields, v.Tags = fieldsOf(o), o.Tags })
 		return changedSet(s, p, nil, expect.Value(m.open(s.table))(s))
 	}},
-	{call: "the `_md` that it reads after `Update`", holds: "the time of the write", see: func(s *shop, p *peer) string {
+	{usual: true, call: "the `_md` that it reads after `Update`", holds: "the time of the write", see: func(s *shop, p *peer) string {
 		s.call("create", anOrder.values())
 		before, _ := s.one("get", orderKey(anOrder))["modified"].(string)
 		expect.OK(s, expect.Value(p.open(s.table))(s).update(s.Context(), anOrder, func(o *order) { o.Total++ }))

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
@@ -60,7 +62,7 @@ const movedEmail = "the former free, the new one taken"
 func (u unique) rows() []row {
 	created := func(s *shop) { s.call("createCustomer", values{"customerId": "c-1", "email": ana}) }
 	toBob := func(c *customer) error { c.Email = bob; return nil }
-	return []row{
+	return usual([]row{
 		{call: "e-mail of a customer of `Create` with `Unique`, for its create", holds: "taken", see: func(s *shop, _ *peer) string {
 			expect.OK(s, u.open(s).Create(s.Context(), &customer{ID: "c-1", Email: ana}))
 			return taken(s, ana)
@@ -103,7 +105,23 @@ func (u unique) rows() []row {
 		{call: "e-mails of its customer that it deletes before the write of our `Update` of the e-mail", holds: "`ErrNotFound`, all free", see: u.deletedThere},
 		{call: "e-mails of its customer that it changes before the write of our `Delete`", holds: "all free", see: u.deletedHere},
 		{call: "e-mails of its customer after `UpdateWith` and ops for both items", holds: movedEmail, see: u.byOps},
-	}
+		{call: "`CheckUnique` of two customers, and with one item deleted and one left", holds: "no faults, then 2", see: u.checked},
+	})
+}
+
+// checked has both programs create a customer, then takes the item of one, and adds that of nobody.
+func (u unique) checked(s *shop, _ *peer) string {
+	people := u.open(s)
+	s.call("createCustomer", values{"customerId": "c-1", "email": ana})
+	expect.OK(s, people.Create(s.Context(), &customer{ID: "c-2", Email: bob}))
+	job := backfill.Job{Name: "check", Table: s.table, Entities: []backfill.Entity{people}}
+	of := func(key keys.Key) bool { return strings.HasPrefix(string(key.PK), string(u.email("").PK)) }
+	before := expect.Value(job.CheckUnique(s.Context(), of))(s)
+	expect.Equal(s, "read", before.SetAside, 0)
+	expect.OK(s, s.table.Do(s.Context(), table.Delete(u.email(ana))))
+	expect.OK(s, s.table.Do(s.Context(), table.Create(u.email(eve), table.Item{})))
+	after := expect.Value(job.CheckUnique(s.Context(), of))(s)
+	return fmt.Sprintf("%s faults, then %d", map[int]string{0: "no"}[len(before.Faults)], len(after.Faults))
 }
 
 // race has the peer write between the read and the write of an Update of ours to bob, and
