@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/singletable/singletable/internal/item"
@@ -83,37 +82,82 @@ func (d *delivery) arrange() {
 }
 
 // inOrder returns the records of an item in the order of its changes, each once.
-func inOrder(records []*record) []*record {
+func inOrder(records []*record) (all []*record) {
 	slices.SortStableFunc(records, func(a, b *record) int { return a.at.Compare(b.at) })
-	var all []*record
 	for len(records) > 0 {
 		n := 1
 		for n < len(records) && records[n].at.Equal(records[0].at) {
 			n++
 		}
-		same := slices.CompactFunc(slices.Clone(records[:n]), func(a, b *record) bool { return a.repeats(b) })
-		for len(same) > 0 {
-			// The first is one whose old image no other has made.
-			i := slices.IndexFunc(same, func(r *record) bool {
-				return !slices.ContainsFunc(same, func(other *record) bool { return other != r && sameImage(other.new, r.old) })
-			})
-			i = max(i, 0)
-			first := same[i]
-			same = slices.DeleteFunc(same, func(r *record) bool { return r == first || r.repeats(first) })
-			all = append(all, first)
-		}
+		same := records[:n]
 		records = records[n:]
+		if n > 1 {
+			var known []string
+			if len(all) > 0 {
+				known = append(known, imageText(all[len(all)-1].new))
+			}
+			if len(records) > 0 {
+				known = append(known, imageText(records[0].old))
+			}
+			same = trail(same, append(known, "")) // what is created and deleted at one time is created first
+		}
+		all = append(all, same...)
 	}
 	return all
 }
 
-// repeats reports whether two records of one item and time are of one change.
-func (r *record) repeats(other *record) bool {
-	return sameImage(r.old, other.old) && sameImage(r.new, other.new)
+// imageText returns the same text for equal images, and "" for none.
+func imageText(image table.Item) string {
+	if image == nil {
+		return ""
+	}
+	return string(item.JSON(image))
 }
 
-func sameImage(a, b table.Item) bool {
-	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, item.EqualUnordered)
+// step is a record with the images that it leads from and to. A change that comes again has the
+// event ID and the images of the first time. An item without a version can return to what it was,
+// by changes of equal images that have other event IDs.
+type step struct{ id, from, to string }
+
+// trail returns records of one item, each change once, in an order in which each has for its old
+// image the new one before it. That is a trail through the graph whose nodes are images and whose
+// edges are records. It begins at an image that is left more often than it is reached. If there
+// is none, it ends where it begins, which can be at one of known. If records are missing, there
+// are several trails.
+func trail(records []*record, known []string) (all []*record) {
+	of, left, reached := map[step]*record{}, map[string][]step{}, map[string]int{}
+	starts := known
+	for _, r := range records {
+		s := step{r.id, imageText(r.old), imageText(r.new)}
+		if of[s] != nil {
+			continue
+		}
+		of[s] = r
+		left[s.from] = append(left[s.from], s)
+		reached[s.to]++
+		starts = append(starts, s.from)
+	}
+	for len(all) < len(of) {
+		start := slices.IndexFunc(starts, func(image string) bool { return len(left[image]) > reached[image] })
+		if start < 0 {
+			start = slices.IndexFunc(starts, func(image string) bool { return len(left[image]) > 0 })
+		}
+		// This is Hierholzer's algorithm: what the walk leaves out is put in on its way back.
+		var back []step
+		for path := []step{{to: starts[start]}}; len(path) > 0; {
+			at := path[len(path)-1].to
+			if next := left[at]; len(next) > 0 {
+				path, left[at] = append(path, next[0]), next[1:]
+				reached[next[0].to]--
+				continue
+			}
+			back, path = append(back, path[len(path)-1]), path[:len(path)-1]
+		}
+		for _, s := range slices.Backward(back[:len(back)-1]) { // the last one is the start
+			all = append(all, of[s])
+		}
+	}
+	return all
 }
 
 // failures returns what a response says of the records from one on, which were not handled.

@@ -124,6 +124,77 @@ func TestKinesisRecordsAreArranged(t *testing.T) {
 	}
 }
 
+// Changes of one item and time are in the order of their images, whatever order they come in: also
+// those of an item that returns to what it was, which is no repetition, and those of several lives.
+func TestKinesisChangesOfOneTime(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	random := rand.New(rand.NewPCG(1, 2))
+	for what, c := range map[string]struct {
+		changes [][3]int // the time, and the values before and after
+		want    []string
+	}{
+		"back and forth":               {[][3]int{{1, 0, 1}, {2, 1, 2}, {2, 2, 1}, {2, 1, 2}}, []string{"A 1", "A 2", "A 1", "A 2"}},
+		"back to an image before":      {[][3]int{{1, 0, 1}, {2, 1, 2}, {2, 2, 1}}, []string{"A 1", "A 2", "A 1"}},
+		"back to an image after":       {[][3]int{{1, 1, 2}, {1, 2, 1}, {2, 1, 3}}, []string{"A 2", "A 1", "A 3"}},
+		"a circuit between":            {[][3]int{{1, 0, 1}, {1, 1, 2}, {1, 2, 3}, {1, 3, 1}, {1, 1, 0}}, []string{"A 1", "A 2", "A 3", "A 1", "A gone"}},
+		"created and deleted":          {[][3]int{{1, 0, 1}, {1, 1, 0}}, []string{"A 1", "A gone"}},
+		"deleted and created again":    {[][3]int{{1, 1, 0}, {1, 0, 2}}, []string{"A gone", "A 2"}},
+		"created again as it was":      {[][3]int{{1, 0, 1}, {1, 1, 0}, {1, 0, 1}}, []string{"A 1", "A gone", "A 1"}},
+		"created again, not as it was": {[][3]int{{1, 0, 1}, {1, 1, 0}, {1, 0, 2}}, []string{"A 1", "A gone", "A 2"}},
+	} {
+		var all []map[string]any
+		for i, change := range c.changes {
+			one := shipped(tbl.Schema().Name, "A", change[0], change[1], change[2])
+			of := one["kinesis"].(map[string]any)
+			data, err := base64.StdEncoding.DecodeString(of["data"].(string))
+			expect.OK(t, err)
+			var change map[string]any
+			expect.OK(t, json.Unmarshal(data, &change))
+			change["eventID"] = fmt.Sprint("e", i)
+			data, err = json.Marshal(change)
+			expect.OK(t, err)
+			of["data"] = base64.StdEncoding.EncodeToString(data)
+			all = append(all, one, one)
+		}
+		for range 50 {
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			var got []string
+			deliver(t, values(t, tbl, &got, ""), event(all...))
+			expect.Equal(t, what, got, c.want)
+		}
+	}
+}
+
+// A batch is arranged before a function of Lambda ends, whatever its times are.
+func TestManyKinesisChangesOfOneTime(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	var all []map[string]any
+	var got, want []string
+	for i := range 5000 { // in a time that grows with the cube of it, this takes hours
+		all = append(all, shipped(tbl.Schema().Name, "A", 1, i, i+1))
+		want = append(want, fmt.Sprint("A ", i+1))
+	}
+	slices.Reverse(all)
+	deliver(t, values(t, tbl, &got, ""), event(all...))
+	expect.Equal(t, "changes", got, want)
+}
+
+// The error of a record says which one it is, in the source that it has come from.
+func TestFailureOfKinesisNamesItsRecord(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	one := shipped(tbl.Schema().Name, "A", 5, 0, 1)
+	var got []string
+	response, err := values(t, tbl, &got, "A 1").Handle(t.Context(), event(one))
+	expect.OK(t, err)
+	sequence := one["kinesis"].(map[string]any)["sequenceNumber"].(string)
+	if response.Err == nil || !strings.Contains(response.Err.Error(), "record "+sequence+":") {
+		t.Errorf("the error does not name record %s: %v", sequence, response.Err)
+	}
+}
+
 // A response names a record as the service wants it: Lambda the first that was not handled, by its
 // sequence number in the stream; EventBridge Pipes all of these, by their event IDs.
 func TestFailuresOfEachForm(t *testing.T) {

@@ -234,7 +234,7 @@ func (r *Router) fail(op string, rec *record, err error) error {
 			image = rec.old
 		}
 		e.Name, e.Key = r.schema.TypeOf(image), rec.key
-		e.Err = fmt.Errorf("record %s: %w", rec.sequence, err)
+		e.Err = fmt.Errorf("record %s: %w", cmp.Or(rec.sequence, rec.reported), err)
 	}
 	return e
 }
