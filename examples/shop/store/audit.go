@@ -73,6 +73,18 @@ func ordered(sequence string) keys.Segment {
 	return keys.Str(strings.Repeat("0", max(0, 40-len(sequence))) + sequence)
 }
 
+// errNoSequence is the error of a change that Kinesis Data Streams has delivered. Two changes of
+// one second would have one key, and the second one would be taken for delivered before.
+var errNoSequence = errors.New("the change has no sequence number, which is in the key of what is stored: take the table's stream, not that of Kinesis")
+
+// sequenceOf returns the sequence number of a change.
+func sequenceOf[T any](c stream.Change[T]) (string, error) {
+	if c.Sequence == "" {
+		return "", errNoSequence
+	}
+	return c.Sequence, nil
+}
+
 // audited is an entity whose changes are audited.
 type audited interface {
 	// audited returns its id and its last writer.
@@ -108,7 +120,11 @@ func newAudit[T audited](entity repo.Entity[T], c stream.Change[T]) (Audit, erro
 	// Lambda gives whole seconds. The key must not depend on who delivers the change. AWS:
 	// StreamRecord, Amazon DynamoDB Streams API Reference.
 	at := c.At.UTC().Truncate(time.Second)
-	a := Audit{Type: entity.Type, Kind: c.Kind, At: at, Sequence: c.Sequence, EventID: c.EventID, ExpiresAt: at.Add(auditLife)}
+	sequence, err := sequenceOf(c)
+	if err != nil {
+		return Audit{}, err
+	}
+	a := Audit{Type: entity.Type, Kind: c.Kind, At: at, Sequence: sequence, EventID: c.EventID, ExpiresAt: at.Add(auditLife)}
 	if c.New != nil {
 		a.ID, a.By = (*c.New).audited()
 	} else {

@@ -226,3 +226,25 @@ func TestKeysOfAuditsAreValid(t *testing.T) {
 	a.Sequence = "1234567890123456789012345678901234567890"
 	check.OK(t, auditEntity.Key(a).Validate(), inDay(a).Validate())
 }
+
+// Kinesis gives no sequence numbers, by which changes of one second differ: what would be lost is
+// an error.
+func TestChangesWithoutASequenceNumberAreRefused(t *testing.T) {
+	t.Parallel()
+	var recorder streamtest.Recorder
+	s := on(t, tabletest.NewWith(t, tabletest.Client(t, recorder.Install), Schema("Shop"), nil))
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: LowStockThreshold})
+	batch := check.Must(recorder.Kinesis(s.table, func() error {
+		for _, now := range []int{LowStockThreshold - 1, LowStockThreshold, 0} {
+			if _, err := s.products.Update(t.Context(), ProductKey("lamp"), func(p *Product) error { p.Stock = now; return nil }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))(t)
+	for _, router := range []*stream.Router{auditorOf(t, s), check.Must(s.Notifier(receiver{}.send))(t)} {
+		response := check.Must(router.Handle(t.Context(), batch))(t)
+		check.Is(t, response.Err, errNoSequence)
+		check.Equal(t, "records to deliver again", len(response.BatchItemFailures), 1)
+	}
+}

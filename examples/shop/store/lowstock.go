@@ -79,12 +79,16 @@ func (s *Shop) noticeLowStock(ctx context.Context, c stream.Change[Product]) err
 	if c.Kind != stream.Modify || c.Old.Stock < LowStockThreshold || c.New.Stock >= LowStockThreshold {
 		return nil
 	}
+	sequence, err := sequenceOf(c)
+	if err != nil {
+		return err
+	}
 	at := c.At.UTC().Truncate(time.Second)
 	n := LowStock{
 		ProductID: c.New.ID, Name: c.New.Name, Stock: c.New.Stock,
-		At: at, Sequence: c.Sequence, ExpiresAt: at.Add(lowStockLife),
+		At: at, Sequence: sequence, ExpiresAt: at.Add(lowStockLife),
 	}
-	err := s.lowStocks.Create(ctx, &n)
+	err = s.lowStocks.Create(ctx, &n)
 	if errors.Is(err, table.ErrExists) { // delivered before
 		return nil
 	}
