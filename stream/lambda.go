@@ -43,7 +43,8 @@ type ItemFailure struct {
 //	})
 //
 // Kinesis can deliver a change twice, and changes of an item out of order. Handle gives those of
-// one event to the handlers in order, each once: by their times, and at one time by their images.
+// one event to the handlers in order, each once: by their times, and at one time by their images,
+// so that each old one is the new one before it. A change is known by its event ID.
 // Nothing is known of other events, so a consumer that must not go back compares [Change].At,
 // which needs a stream with microseconds, or the version, with what it has stored.
 //
