@@ -46,7 +46,8 @@ type ItemFailure struct {
 // one event to the handlers in order, each once: by their times, and at one time by their images,
 // so that each old one is the new one before it. A change is known by its event ID.
 // Nothing is known of other events, so a consumer that must not go back compares [Change].At,
-// which needs a stream with microseconds, or the version, with what it has stored.
+// which needs a stream with microseconds, with what it has stored; or an integer version, if no
+// entity is created again.
 //
 // When the context ends, Handle calls no further handlers, and the first record that
 // was not handled is in the response.
