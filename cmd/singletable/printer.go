@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -54,17 +52,19 @@ func (p printer) lines(names []string, items []table.Item) [][]string {
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return !slices.ContainsFunc(items, func(item table.Item) bool { return p.cell(name, item) != "" })
 	})
-	ranks, byType := map[string]typeRanks{}, map[string][]table.Item{}
+	kind := func(item table.Item) string { return p.spec.TypeOf(item) }
+	byType := map[string][]table.Item{}
 	for _, item := range items {
-		kind := p.spec.TypeOf(item)
-		byType[kind] = append(byType[kind], item)
+		byType[kind(item)] = append(byType[kind(item)], item)
 	}
+	equal := map[string]equalText{}
 	for kind, of := range byType {
-		ranks[kind] = typeRanks{telling.Ranks(of, names, nil), equalBeginnings(of)}
+		equal[kind] = equalBeginnings(of)
 	}
+	c := telling.Choose(p.spec, items, kind, append(p.givenNames(), names...))
 	rows := [][]string{names}
 	for _, item := range items {
-		rows = append(rows, p.row(names, ranks[p.spec.TypeOf(item)], item))
+		rows = append(rows, p.row(names, c, equal[kind(item)], item))
 	}
 	return rows
 }
@@ -89,16 +89,13 @@ func (p printer) columnNames() []string {
 	return all
 }
 
-// typeRanks is what is known of the attributes of a type in a page.
-type typeRanks struct {
-	ranks map[string]telling.Rank
-	// equal is with how many bytes the texts of an attribute begin that all have.
-	equal map[string]int
-}
+// equalText is with how many bytes the texts of an attribute begin that all items of a type
+// have, by the name of the attribute.
+type equalText map[string]int
 
 // equalBeginnings returns with how many bytes the texts of attributes begin that all items have,
 // and behind which each has more.
-func equalBeginnings(items []table.Item) map[string]int {
+func equalBeginnings(items []table.Item) equalText {
 	texts := map[string][]string{}
 	for _, item := range items {
 		for name, v := range item {
@@ -107,7 +104,7 @@ func equalBeginnings(items []table.Item) map[string]int {
 			}
 		}
 	}
-	equal := map[string]int{}
+	equal := equalText{}
 	for name, all := range texts {
 		n, first := 0, slices.MinFunc(all, func(a, b string) int { return len(a) - len(b) })
 		for n < len(first) && !slices.ContainsFunc(all, func(text string) bool { return text[n] != first[n] }) {
@@ -120,28 +117,15 @@ func equalBeginnings(items []table.Item) map[string]int {
 	return equal
 }
 
-// order returns the place of an attribute among the others: what differs comes first, except for
-// what the keys say.
-func (t typeRanks) order(name string) int {
-	switch r := t.ranks[name]; {
-	case r == telling.Noise:
-		return int(telling.Alike)
-	case r >= telling.Alike:
-		return int(r) + 1
-	default:
-		return int(r)
-	}
-}
-
 // text returns an attribute of an item with the beginning of its value or, if that is equal in
 // all items and too long, with what differs.
-func (t typeRanks) text(name string, v types.AttributeValue) string {
+func (equals equalText) text(name string, v types.AttributeValue) string {
 	const before = 8 // characters that are equal
 	s, ok := v.(*types.AttributeValueMemberS)
 	if !ok {
 		return printable(name) + "=" + valueText(v, maxAttribute)
 	}
-	equal := utf8.RuneCountInString(s.Value[:t.equal[name]])
+	equal := utf8.RuneCountInString(s.Value[:equals[name]])
 	if equal < maxAttribute {
 		return printable(name) + "=" + valueText(v, maxAttribute)
 	}
@@ -165,25 +149,20 @@ func (p printer) cell(name string, item table.Item) string {
 	return valueText(v, maxValue)
 }
 
-// row returns the cells of an item, with the beginning of its other attributes in the last. What
-// is known of its type says which of them come first.
-func (p printer) row(names []string, of typeRanks, item table.Item) []string {
+// row returns the cells of an item, with the beginning of its other attributes in the last, those
+// first that tell it apart.
+func (p printer) row(names []string, c telling.Choice, equal equalText, item table.Item) []string {
 	var row []string
 	for _, name := range names {
 		row = append(row, p.cell(name, item))
 	}
-	rank := func(name string) int {
-		if telling.MadeForIndex(name, item[name]) && isKey(p.spec, name) {
-			return int(telling.Same) + 2 // behind all others
-		}
-		return of.order(name)
+	shown := map[string]bool{}
+	for _, name := range append(p.givenNames(), names...) {
+		shown[name] = true
 	}
 	var texts []string
-	known := append(p.givenNames(), names...)
-	for _, name := range slices.SortedFunc(maps.Keys(item), func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) }) {
-		if !slices.Contains(known, name) {
-			texts = append(texts, of.text(name, item[name]))
-		}
+	for _, name := range c.Order(item, shown) {
+		texts = append(texts, equal.text(name, item[name]))
 	}
 	at, ok := expiring.Of(item, p.spec.TTLAttribute)
 	return append(row, summary(texts, ok && !at.After(p.now())))
@@ -213,8 +192,3 @@ func summary(texts []string, expired bool) string {
 // givenNames returns the names of the attributes of the partition key, which the command line
 // gives.
 func (p printer) givenNames() []string { return partitionAttributes(p.spec, p.index) }
-
-// isKey reports whether an attribute is a key of an index.
-func isKey(spec schema.Table, name string) bool {
-	return slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return hasKey(x, name) })
-}

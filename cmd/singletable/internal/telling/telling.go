@@ -1,9 +1,9 @@
-// Package telling ranks the attributes of items by how much they say in a list for people:
-// names and states first, then amounts and times, and last what is random or repeats the
-// keys.
+// Package telling chooses the attributes that a list of items shows: those that differ, names
+// and states before amounts and times, and last what the keys next to them say already.
 package telling
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,31 +14,33 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Rank orders attributes by how much they say in a list. The least says the most.
 type Rank int
 
-// The ranks.
+// The ranks of attributes that differ.
 const (
-	Made   Rank = iota // The key of the index is made of it.
-	Name               // what people call it
+	Name   Rank = iota // what people call them
 	State              // a status
 	Person             // how to reach a person
 	Much               // an amount
 	When               // a time
 	Plain              // another text or number
 	Nested             // a map, a list or a set
-	Alike              // It is the same in two or three rows, which can be by chance. The rank from Made to Nested is added.
+	Noise              // No person reads it: it is random, or has no text.
 )
 
-// The ranks of attributes that a list need not have.
+// The ranks of the others.
 const (
-	Keyed = 2*Alike + iota // The keys next to it say the same.
-	Noise                  // It is random, or has no text.
-	Same                   // It is the same in all rows.
+	Alike = Noise + 1 + iota // It is the same in two or three rows, which can be by chance. Its other rank is added.
+	Keyed = 2*Alike + iota   // The keys next to it say the same.
+	Same                     // It is the same in all rows.
+	Own                      // It exists for an index, or for the library.
 )
 
 // words are parts of the names of attributes that tell items apart.
@@ -46,11 +48,15 @@ var words = map[string]Rank{
 	"name": Name, "title": Name, "subject": Name, "status": State, "state": State,
 	"email": Person, "mail": Person, "phone": Person,
 	"total": Much, "amount": Much, "price": Much, "cents": Much, "balance": Much, "quantity": Much, "count": Much,
-	"revision": Noise, "etag": Noise, "hash": Noise, "checksum": Noise, "signature": Noise,
+	"revision": Noise, "version": Noise, "etag": Noise, "hash": Noise, "checksum": Noise, "signature": Noise,
 }
 
-// rankOfName returns the rank that an attribute has by the words of its name.
+// rankOfName returns the rank that an attribute has by the words of its name. Libraries begin
+// the names of what is theirs with a low line.
 func rankOfName(name string) Rank {
+	if strings.HasPrefix(name, "_") {
+		return Noise
+	}
 	found := Plain
 	for _, word := range wordsOf(name) {
 		if r, ok := words[word]; ok && (found == Plain || r < found) {
@@ -85,6 +91,10 @@ func TimeOfNumber(name, number string) (t time.Time, ok bool) {
 	if len(all) == 0 || !slices.Contains([]string{"at", "time", "date", "timestamp", "until", "since", "expires", "on"}, all[len(all)-1]) {
 		return t, false
 	}
+	return timeOfNumber(number)
+}
+
+func timeOfNumber(number string) (t time.Time, ok bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return t, false
@@ -156,70 +166,164 @@ func isTime(text string) bool {
 // they tell nothing apart. Two or three can be equal by chance.
 const manyRows = 4
 
-// Ranks returns the ranks of the attributes of items of one type. keyed are the names of the
-// attributes next to which the others are shown, and made those that the key of the index is
-// made of.
-func Ranks(items []table.Item, keyed, made []string) map[string]Rank {
-	ranks := map[string]Rank{}
+// Choice says which attributes a list shows first, for each type by itself.
+type Choice struct {
+	spec   schema.Table
+	typeOf func(table.Item) string
+	own    map[string]bool
+	ranks  map[string]map[string]Rank
+}
+
+// Choose returns the choice for the items of a list. keyed are the names of the key attributes
+// that the list shows next to the others, or has in its title. typeOf returns the type of an
+// item, "" for none.
+func Choose(spec schema.Table, items []table.Item, typeOf func(table.Item) string, keyed []string) Choice {
+	spec = spec.WithDefaults()
+	c := Choice{spec: spec, typeOf: typeOf, own: map[string]bool{}, ranks: map[string]map[string]Rank{}}
+	for _, name := range []string{spec.TypeAttribute, spec.Shape, spec.ShapeFrom(), spec.ShapeAt(), item.Counted} {
+		c.own[name] = true
+	}
+	byType := map[string][]table.Item{}
 	for _, item := range items {
-		shown := keySegments(item, keyed)
+		byType[typeOf(item)] = append(byType[typeOf(item)], item)
+	}
+	for kind, of := range byType {
+		c.ranks[kind] = ranks(of, keyed)
+	}
+	return c
+}
+
+// Order returns the names of the attributes of an item of the list, except for some: those that
+// tell it apart first.
+func (c Choice) Order(item table.Item, except map[string]bool) []string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(item)), func(name string) bool { return except[name] })
+	slices.SortStableFunc(names, func(a, b string) int { return int(c.Rank(item, a) - c.Rank(item, b)) })
+	return names
+}
+
+// Rank returns the rank of an attribute of an item of the list.
+func (c Choice) Rank(item table.Item, name string) Rank {
+	if c.own[name] || c.isKey(name) && MadeForIndex(name, item[name]) {
+		return Own
+	}
+	return c.ranks[c.typeOf(item)][name]
+}
+
+func (c Choice) isKey(name string) bool {
+	return slices.ContainsFunc(c.spec.Indexes, func(x schema.Index) bool {
+		pk, sk := x.Keys()
+		return slices.ContainsFunc(slices.Concat(pk, sk), func(a schema.Attribute) bool { return a.Name == name })
+	})
+}
+
+// ranks returns those of the attributes of items of one type.
+func ranks(items []table.Item, keyed []string) map[string]Rank {
+	all := map[string]Rank{}
+	for _, item := range items {
+		said := keysOf(item, keyed)
 		for name, value := range item {
 			r := rankOf(name, value)
-			if r < Keyed && shown[segmentOf(value)] {
+			if slices.ContainsFunc(forms(name, value), said.says) {
 				r = Keyed
 			}
 			// One telling value is enough.
-			if before, ok := ranks[name]; !ok || r < before {
-				ranks[name] = r
+			if before, ok := all[name]; !ok || r < before {
+				all[name] = r
 			}
 		}
 	}
-	for name := range ranks {
+	for name := range all {
 		same := len(items) > 1 && !slices.ContainsFunc(items, func(i table.Item) bool { return !edit.Equal(i[name], items[0][name]) })
 		switch {
-		case slices.Contains(made, name):
-			ranks[name] = Made
-		case same && (len(items) >= manyRows || ranks[name] >= Keyed):
-			ranks[name] = Same
+		case same && (len(items) >= manyRows || all[name] >= Keyed):
+			all[name] = Same
 		case same:
-			ranks[name] += Alike
+			all[name] += Alike
 		}
 	}
-	return ranks
+	return all
 }
 
-// keySegments returns the segments of the keys of an item.
-func keySegments(item table.Item, keyed []string) map[string]bool {
-	all := map[string]bool{}
-	for _, name := range keyed {
+// keyTexts are the keys of an item in one form: without escapes, in lower case, numbers without
+// zeros in front.
+type keyTexts []string
+
+func keysOf(item table.Item, names []string) (all keyTexts) {
+	for _, name := range names {
 		switch v := item[name].(type) {
 		case *types.AttributeValueMemberS:
+			var segments []string
 			for stored := range strings.SplitSeq(v.Value, "#") {
 				if parts, err := keys.Parse(stored); err == nil {
 					stored = parts[0]
 				}
-				all[segmentOf(&types.AttributeValueMemberS{Value: stored})] = true
+				segments = append(segments, oneForm(stored))
 			}
+			all = append(all, strings.Join(segments, "#"))
 		case *types.AttributeValueMemberN:
-			all[v.Value] = true
+			all = append(all, v.Value)
 		}
 	}
-	delete(all, "")
 	return all
 }
 
-// segmentOf returns a value as it is compared with segments of keys, "" if it cannot be one.
-func segmentOf(value types.AttributeValue) string {
+// separators are between the parts of keys.
+const separators = "#_|/:=,"
+
+// says reports whether one of the keys has a text as a part.
+func (all keyTexts) says(text string) bool {
+	return slices.ContainsFunc(all, func(key string) bool {
+		for at := 0; ; at++ {
+			i := strings.Index(key[at:], text)
+			if i < 0 {
+				return false
+			}
+			at += i
+			end := at + len(text)
+			if (at == 0 || strings.ContainsRune(separators, rune(key[at-1]))) &&
+				(end == len(key) || strings.ContainsRune(separators, rune(key[end]))) {
+				return true
+			}
+		}
+	})
+}
+
+// padding are the zeros in front of a number.
+var padding = regexp.MustCompile(`(^|[^0-9.])0+([0-9])`)
+
+func oneForm(text string) string {
+	return padding.ReplaceAllString(strings.ToLower(text), "$1$2")
+}
+
+// forms returns the texts that a key can have of a value: a time in a key has milliseconds, or
+// is a number. It returns none for a value that cannot be in a key.
+func forms(name string, value types.AttributeValue) (all []string) {
+	var at time.Time
+	isTime := false
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
-		if t, err := time.Parse(time.RFC3339, v.Value); err == nil {
-			return t.UTC().Format(time.RFC3339Nano)
+		if v.Value == "" {
+			return nil
 		}
-		return v.Value
+		all = append(all, oneForm(v.Value))
+		if len(v.Value) <= len(time.RFC3339Nano) {
+			t, err := time.Parse(time.RFC3339, v.Value)
+			at, isTime = t.UTC(), err == nil
+		}
 	case *types.AttributeValueMemberN:
-		return v.Value
+		all = append(all, v.Value)
+		at, isTime = TimeOfNumber(name, v.Value)
 	}
-	return ""
+	if isTime {
+		at = at.UTC()
+		for _, text := range []string{
+			keys.Time(at).String(), at.Format(time.RFC3339), at.Format(time.RFC3339Nano),
+			strconv.FormatInt(at.UnixMilli(), 10), strconv.FormatInt(at.Unix(), 10),
+		} {
+			all = append(all, oneForm(text))
+		}
+	}
+	return all
 }
 
 // keyName are names of attributes that exist for the key of an index.

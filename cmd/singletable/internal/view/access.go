@@ -67,7 +67,7 @@ func (s *state) accesses() []access {
 // partitionNames returns the names of the attributes in the pattern of a partition key, or
 // says that it varies. It is empty if all items have the same one.
 func partitionNames(of string) string {
-	names := patternNames(of)
+	names := slices.DeleteFunc(pattern.Names(of), pattern.IsNumber)
 	if len(names) == 0 && len(pattern.Names(of)) > 0 {
 		return "key"
 	}

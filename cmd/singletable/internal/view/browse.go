@@ -168,6 +168,7 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		g.items = append(g.items, item)
 	}
 	var all []partitionRow
+	c := s.newChoice(l, items)
 	for _, g := range groups {
 		if len(l.Sort) > 0 {
 			sortItems(l.Sort, g.items)
@@ -175,7 +176,7 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		n := min(len(g.items), itemsOfPartition)
 		all = append(all, partitionRow{
 			Keys: parts(l.Partition, g.pks, v.now), Href: s.partitionAddress(l, g.pks),
-			Items: s.newRows(l, g.items[:n], l.rowKeys(), v.now), More: len(g.items) - n, telling: telling.Score(g.items),
+			Items: s.rows(l, g.items[:n], l.rowKeys(), c, v.now), More: len(g.items) - n, telling: telling.Score(g.items),
 		})
 	}
 	return all

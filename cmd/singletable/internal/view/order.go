@@ -1,70 +1,28 @@
 package view
 
 import (
-	"maps"
-	"slices"
-
-	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/table"
 )
 
-// choice says which attributes a list of items shows at once: those that tell its items
-// apart. It is made of the items of the list, for each type by itself.
-type choice struct {
-	of    *state
-	ranks map[string]map[string]telling.Rank
-	// made are the attributes that the keys of the index are made of, by type. A list of
-	// the index shows them first, whatever they are.
-	made map[string][]string
+// newChoice returns the choice of the attributes that a list shows of items of the table or an
+// index.
+func (s *state) newChoice(l layout, items []table.Item) telling.Choice {
+	return telling.Choose(s.schema, items, s.typeOf, attributeNames(append(l.keys(), s.layouts[0].keys()...)))
 }
 
-// newChoice returns the choice for the items of a list of the table or an index.
-func (s *state) newChoice(l layout, items []table.Item) choice {
-	c := choice{of: s, ranks: map[string]map[string]telling.Rank{}, made: map[string][]string{}}
-	byType := map[string][]table.Item{}
-	for _, item := range items {
-		byType[s.typeOf(item)] = append(byType[s.typeOf(item)], item)
-	}
-	_, model := s.types()
-	for _, e := range model.Entities {
-		for _, p := range e.Items {
-			in := p.Indexes[l.Index]
-			c.made[e.Type] = append(c.made[e.Type], patternNames(in.PK+"#"+in.SK)...)
+// order returns the names of an item's attributes. The list shows first of them at once: those
+// that a person reads, and one of the others if there are none that differ.
+func (s *state) order(c telling.Choice, item table.Item) (first, rest []string) {
+	for _, name := range c.Order(item, s.special(item)) {
+		switch r := c.Rank(item, name); {
+		case len(first) < firstAttributes && (r < telling.Keyed && r != telling.Noise || len(first) == 0 && r == telling.Noise):
+			first = append(first, name)
+		default:
+			rest = append(rest, name)
 		}
 	}
-	for kind, of := range byType {
-		c.ranks[kind] = telling.Ranks(of, []string{s.schema.PK, s.schema.SK}, c.made[kind])
-	}
-	return c
-}
-
-// patternNames returns the names of the attributes in a pattern of keys.
-func patternNames(of string) []string {
-	return slices.DeleteFunc(pattern.Names(of), pattern.IsNumber)
-}
-
-// order returns the names of an item's attributes by their ranks. The list shows first of
-// them at once. The key of the index is made of the first made ones.
-func (c choice) order(item table.Item) (names []string, first, made int) {
-	ranks := c.ranks[c.of.typeOf(item)]
-	hidden := c.of.special(item)
-	for _, name := range slices.Sorted(maps.Keys(item)) {
-		if !hidden[name] {
-			names = append(names, name)
-		}
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return int(ranks[a] - ranks[b]) })
-	for _, name := range names {
-		r := ranks[name]
-		if r == telling.Made {
-			made++
-		}
-		if r == telling.Made || r < telling.Keyed && first < firstAttributes {
-			first++
-		}
-	}
-	return names, first, made
+	return first, rest
 }
 
 // special returns the attributes that a list does not show among the others: the type and

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -47,9 +48,7 @@ type row struct {
 	// that can be unfolded.
 	First, Rest []attribute
 	More        int
-	// InCell is how many of the first ones a cell shows.
-	InCell int
-	Bytes  int64
+	Bytes       int64
 	// Score is how near a match of a search is, and Here that it is the item searched for.
 	Score string
 	Here  bool
@@ -58,12 +57,11 @@ type row struct {
 // What a list shows of an item.
 const (
 	firstAttributes = 4  // at once
-	cellAttributes  = 2  // in a cell
 	restAttributes  = 40 // of the others, when they are unfolded
 )
 
 // newRow returns an item of the table or of an index.
-func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c choice, now time.Time) row {
+func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c telling.Choice, now time.Time) row {
 	key := s.table.KeyOf("", item)
 	k, owner := s.kindOf(item)
 	r := row{Type: k.chip(), Expiry: expiryOf(item, s.schema.TTLAttribute, now), Bytes: int64(item.Size())}
@@ -77,16 +75,15 @@ func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c ch
 		r.TableKeys = s.keyParts(key, now)
 	}
 	r.Href = s.itemAddress("item", key)
-	names, first, made := c.order(item)
-	r.More, r.InCell = len(names)-first, max(made, cellAttributes)
-	for i, name := range names[:min(len(names), first+restAttributes)] {
-		a := attribute{Name: newText(name, shortText), Value: s.summary(name, item[name], now)}
-		if i < first {
-			r.First = append(r.First, a)
-		} else {
-			r.Rest = append(r.Rest, a)
+	first, rest := s.order(c, item)
+	all := func(names []string) (shown []attribute) {
+		for _, name := range names {
+			shown = append(shown, attribute{Name: newText(name, shortText), Value: s.summary(name, item[name], now)})
 		}
+		return shown
 	}
+	r.More = len(rest)
+	r.First, r.Rest = all(first), all(rest[:min(len(rest), restAttributes)])
 	return r
 }
 
@@ -96,8 +93,10 @@ func (r row) Hidden() int { return r.More - len(r.Rest) }
 // newRows returns items of the table or of an index, with the attributes that tell them
 // apart.
 func (s *state) newRows(l layout, items []table.Item, shown []schema.Attribute, now time.Time) []row {
-	var rows []row
-	c := s.newChoice(l, items)
+	return s.rows(l, items, shown, s.newChoice(l, items), now)
+}
+
+func (s *state) rows(l layout, items []table.Item, shown []schema.Attribute, c telling.Choice, now time.Time) (rows []row) {
 	for _, item := range items {
 		rows = append(rows, s.newRow(l, item, shown, c, now))
 	}
