@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/schema"
 )
@@ -27,7 +28,7 @@ nearest to that of an item. They are read only, except with -write.
 
 The first page of a table reads 100 items at most. Every other page reads one page of a
 Query or Scan, or one item and its copies, or searches one vector index. A query whose
-filters drop what it reads goes on, up to 10 requests or 50 read units. All pages show
+filters drop what it reads goes on, up to 100 such items or 50 read units. All pages show
 what that has cost. None reads a whole table.
 
 The address holds a token: who has it can read the tables as you can. The browser
@@ -137,11 +138,12 @@ func (p *program) viewOptions(file, name string) (view.Options, error) {
 		return view.Cursor(inspect(cursor, ring, defaultTTL, p.now()))
 	}
 	if file != "" {
-		model, err := p.readModel(file, name)
+		read, _, _, err := p.readSchemaFile(file, name)
 		if err != nil {
 			return options, err
 		}
-		options.Model, name = &model, model.Name
+		options.Model, name = &read.Model, read.Name
+		options.Findings, _ = check.Run(check.Design{Model: read.Model, Factor: 1}, read.Accepted)
 	}
 	options.Table = name
 	if name != "" {

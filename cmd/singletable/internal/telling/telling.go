@@ -91,10 +91,6 @@ func TimeOfNumber(name, number string) (t time.Time, ok bool) {
 	if len(all) == 0 || !slices.Contains([]string{"at", "time", "date", "timestamp", "until", "since", "expires", "on"}, all[len(all)-1]) {
 		return t, false
 	}
-	return timeOfNumber(number)
-}
-
-func timeOfNumber(number string) (t time.Time, ok bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return t, false
@@ -135,7 +131,7 @@ func rankOf(name string, value types.AttributeValue) Rank {
 		switch {
 		case v.Value == "" || isRandom(v.Value):
 			return Noise
-		case byName == Plain && isTime(v.Value):
+		case byName == Plain && isTimeText(v.Value):
 			return When
 		}
 	case *types.AttributeValueMemberN:
@@ -154,7 +150,7 @@ func rankOf(name string, value types.AttributeValue) Rank {
 	return byName
 }
 
-func isTime(text string) bool {
+func isTimeText(text string) bool {
 	if len(text) > len(time.RFC3339Nano) {
 		return false
 	}
@@ -295,8 +291,8 @@ func oneForm(text string) string {
 	return padding.ReplaceAllString(strings.ToLower(text), "$1$2")
 }
 
-// forms returns the texts that a key can have of a value: a time in a key has milliseconds, or
-// is a number. It returns none for a value that cannot be in a key.
+// forms returns the texts that a key can have of a value: a time in a key has milliseconds. It
+// returns none for a value that cannot be in a key. A text that is a time is not said by a number.
 func forms(name string, value types.AttributeValue) (all []string) {
 	var at time.Time
 	isTime := false
@@ -306,9 +302,8 @@ func forms(name string, value types.AttributeValue) (all []string) {
 			return nil
 		}
 		all = append(all, oneForm(v.Value))
-		if len(v.Value) <= len(time.RFC3339Nano) {
-			t, err := time.Parse(time.RFC3339, v.Value)
-			at, isTime = t.UTC(), err == nil
+		if isTime = isTimeText(v.Value); isTime {
+			at, _ = time.Parse(time.RFC3339, v.Value)
 		}
 	case *types.AttributeValueMemberN:
 		all = append(all, v.Value)
@@ -316,10 +311,7 @@ func forms(name string, value types.AttributeValue) (all []string) {
 	}
 	if isTime {
 		at = at.UTC()
-		for _, text := range []string{
-			keys.Time(at).String(), at.Format(time.RFC3339), at.Format(time.RFC3339Nano),
-			strconv.FormatInt(at.UnixMilli(), 10), strconv.FormatInt(at.Unix(), 10),
-		} {
+		for _, text := range []string{keys.Time(at).String(), at.Format(time.RFC3339), at.Format(time.RFC3339Nano)} {
 			all = append(all, oneForm(text))
 		}
 	}

@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -37,7 +40,8 @@ type partitions struct {
 	items                []table.Item
 }
 
-// partitionRow is a partition with its items in the order of their sort keys.
+// partitionRow is a partition with its items in the order of their sort keys, those that have
+// expired last.
 type partitionRow struct {
 	Keys  []keyPart
 	Href  string
@@ -94,7 +98,7 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 		p.Columns, p.Rows = attributeNames(l.keys()), st.newRows(l, read.Items, l.keys(), v.now)
 		return p, nil
 	}
-	p.Partitions = st.partitions(v, l, read.Items)
+	p.Partitions = expiredLast(st.partitions(v, l, read.Items))
 	return p, nil
 }
 
@@ -173,6 +177,7 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		if len(l.Sort) > 0 {
 			sortItems(l.Sort, g.items)
 		}
+		slices.SortStableFunc(g.items, func(a, b table.Item) int { return cmp.Compare(s.expired(a, v.now), s.expired(b, v.now)) })
 		n := min(len(g.items), itemsOfPartition)
 		all = append(all, partitionRow{
 			Keys: parts(l.Partition, g.pks, v.now), Href: s.partitionAddress(l, g.pks),
@@ -180,6 +185,21 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		})
 	}
 	return all
+}
+
+// expired returns 1 for an item that has expired, 0 for others.
+func (s *state) expired(item table.Item, now time.Time) int {
+	if e := expiryOf(item, s.schema.TTLAttribute, now); e != nil && e.Expired {
+		return 1
+	}
+	return 0
+}
+
+// expiredLast moves partitions of which all items have expired behind the others. Their first
+// item is one that has not, if there is one.
+func expiredLast(all []partitionRow) []partitionRow {
+	gone := func(p partitionRow) bool { return p.Items[0].Class() == "gone" }
+	return slices.Concat(slices.DeleteFunc(slices.Clone(all), gone), slices.DeleteFunc(slices.Clone(all), func(p partitionRow) bool { return !gone(p) }))
 }
 
 // sortItems sorts items by their sort keys, as DynamoDB does within a partition.

@@ -115,11 +115,8 @@ func TestOverviewOpensOnPeople(t *testing.T) {
 	if len(first) != 20 || !strings.HasPrefix(strings.TrimSpace(first[0].text), "USER#") {
 		t.Errorf("%d partitions, the first is %s", len(first), first[0].text)
 	}
-	if chips := page.id("types").all(named("li")); !strings.HasPrefix(chips[0].text, "USER") {
-		t.Errorf("the first type is %s", chips[0].text)
-	}
-	if rows := mapRows(page); rows[0] != "USER" {
-		t.Errorf("the first row of the map is %s", rows[0])
+	if rows := mapRows(page); !slices.IsSorted(rows) || rows[0] != "AUDIT" {
+		t.Errorf("the types are not in the order of their names: %q", rows)
 	}
 }
 
@@ -133,12 +130,7 @@ func TestCountsOfDynamoDB(t *testing.T) {
 		t.Error("the size of a table with items is 0 B")
 	}
 	empty := serve(t, shop(), nil).open()
-	empty.get(empty.at(""), http.StatusOK).id("facts").has(t, "about 0", "0 B")
-	order := s.get(s.at("/item", "pk", "USER#ana", "sk", "SESSION#s-00"), http.StatusOK)
-	order.id("facts").has(t, "1 index entry")
-	both := table.Item{"pk": str("BOTH"), "sk": str("1"), "gsi1pk": str("a"), "gsi1sk": str("b"), "gsi2pk": str("c"), "gsi2sk": str("d")}
-	s.put(both)
-	s.get(s.at("/item", "pk", "BOTH", "sk", "1"), http.StatusOK).id("facts").has(t, "2 index entries")
+	empty.get(empty.at(""), http.StatusOK).id("facts").has(t, "Items0", "all were read")
 }
 
 // The page of an item has a bounded height, whatever the item is.
@@ -160,10 +152,9 @@ func TestManyAttributes(t *testing.T) {
 	page := parse(t, body)
 	page.check(t)
 	page.id("more").has(t, "7,701 further attributes, not shown", "All as JSON")
-	if n := len(page.id("attributes").all(named("tr"))); n != 306 {
+	if n := len(page.id("attributes").all(named("tr"))); n != 301 {
 		t.Errorf("%d rows", n)
 	}
-	page.id("attributes").has(t, "gsi1pk", "sk")
 	row := s.get(s.at("/partition", "pk", "MANY"), http.StatusOK).id("row-0")
 	row.has(t, "7997 more", "7,957 further attributes")
 	s.submit(page, "delete", "delete", http.StatusOK, nil).id("more-differences").has(t, "7,706 further differences")

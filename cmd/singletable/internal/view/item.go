@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/counted"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
@@ -31,6 +34,8 @@ type item struct {
 	// Owner is that of a claim, and Claims are those of another item.
 	Owner  *owner
 	Claims []link
+	// Counts are the numbers in other items that count this one.
+	Counts []countedIn
 	// Unread means that the entity can have copies that are not known. Learn is the address
 	// of the page that reads some items first, if none were.
 	Unread    bool
@@ -51,12 +56,20 @@ type itemPlace struct {
 	Missing string
 }
 
-// cost is what reads and writes of an item consume.
+// countedIn is a number in another item that counts an item.
+type countedIn struct {
+	link
+	Owner         chip
+	Attribute, By text
+}
+
+// cost is what reads of an item consume, and a write that creates its entity.
 type cost struct {
 	Read, ReadConsistent, ReadTransaction float64
-	Write, WriteTransaction               float64
-	// Indexes is how many indexes hold the item, and so have writes of their own.
-	Indexes int
+	Write                                 float64
+	// Items are those of the entity and its claims, Owners the items that count it, and Indexes
+	// the entries in indexes: all have writes of their own.
+	Items, Owners, Indexes int
 }
 
 // The units that DynamoDB counts in. AWS: "DynamoDB read and write operations", Amazon
@@ -68,8 +81,51 @@ const (
 
 func newCost(size int) cost {
 	read := float64(max(1, (size+readUnit-1)/readUnit))
-	write := float64(max(1, (size+writeUnit-1)/writeUnit))
-	return cost{Read: read / 2, ReadConsistent: read, ReadTransaction: 2 * read, Write: write, WriteTransaction: 2 * write}
+	return cost{Read: read / 2, ReadConsistent: read, ReadTransaction: 2 * read}
+}
+
+// setWrite sets what the write of an entity consumes. Its items that are not stored count as
+// well. Of the other items that it writes the size is not known: they count as 1 KB.
+func (c *cost) setWrite(s *state, stored []table.Item, claims int, counts []counted.Count) {
+	owners := map[keys.Key]bool{}
+	for _, n := range counts {
+		owners[n.Key] = true
+	}
+	c.Items, c.Owners = len(stored)+claims, len(owners)
+	units := float64(claims + c.Owners)
+	for _, item := range stored {
+		units += float64(max(1, (item.Size()+writeUnit-1)/writeUnit))
+	}
+	if c.Together() {
+		units *= 2
+	}
+	for _, item := range stored {
+		for i, l := range s.layouts[1:] {
+			if _, in := values(item, l.keys()); in {
+				c.Indexes++
+				units += float64(max(1, (entrySize(s.schema, s.schema.Indexes[i], item)+writeUnit-1)/writeUnit))
+			}
+		}
+	}
+	c.Write = units
+}
+
+// Together reports whether the write is a transaction.
+func (c cost) Together() bool { return c.Items+c.Owners > 1 }
+
+// entrySize returns the size of what an index holds of an item.
+func entrySize(t schema.Table, x schema.Index, item table.Item) int {
+	if x.Projection == "" || x.Projection == types.ProjectionTypeAll {
+		return item.Size()
+	}
+	pk, sk := x.Keys()
+	names := append([]string{t.PK, t.SK}, x.Include...)
+	for _, a := range slices.Concat(pk, sk) {
+		names = append(names, a.Name)
+	}
+	entry := maps.Clone(item)
+	maps.DeleteFunc(entry, func(name string, _ types.AttributeValue) bool { return !slices.Contains(names, name) })
+	return entry.Size()
 }
 
 // maxJSON is how much of an item's JSON its page has, in bytes.
@@ -86,8 +142,8 @@ func (s *server) item(v *visit) (*page, error) {
 	c := item{
 		Keys: st.keyParts(k, v.now), Type: of.chip(), Expiry: expiryOf(got, st.schema.TTLAttribute, v.now),
 		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now), Vectors: st.vectorPlaces(v, got),
-		Attributes: st.attributes(got, v.now),
 	}
+	c.Attributes, c.More = st.attributes(got, v.now)
 	if s.options.Write {
 		c.Edit, c.Guard = st.itemAddress("edit", k), s.formGuard()
 	}
@@ -98,12 +154,6 @@ func (s *server) item(v *visit) (*page, error) {
 		text = strings.ToValidUTF8(text[:maxJSON], "") + "…"
 	}
 	c.JSON = newSource(text)
-	c.More = len(got) - len(c.Attributes)
-	for _, p := range c.Places[1:] {
-		if p.Missing == "" {
-			c.Cost.Indexes++
-		}
-	}
 	if v.FormValue("learn") != "" && !st.scanned() {
 		if _, _, err := s.sample(v); err != nil {
 			return nil, err
@@ -117,9 +167,18 @@ func (s *server) item(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
+	items := []table.Item{got}
 	if c.Copies, err = st.copies(v, got); err != nil {
 		return nil, err
 	}
+	if c.Copies != nil {
+		items = c.Copies.stored
+	}
+	counts := counted.Of(st.table, got)
+	for _, n := range counts {
+		c.Counts = append(c.Counts, countedIn{st.link(n.Key, v.now), newChip(n.Owner), newText(n.Attribute, shortText), newText(n.N, shortText)})
+	}
+	c.Cost.setWrite(st, items, len(c.Claims), counts)
 	c.Unread = st.unread(got)
 	if c.Unread && c.Copies == nil && !c.Type.None && !st.scanned() {
 		c.Learn = st.itemAddress("item", k, "learn", "1")
@@ -214,6 +273,7 @@ type copies struct {
 	Drift, Missing int
 	// Problem says why the copies could not be found.
 	Problem string
+	stored  []table.Item
 }
 
 // copyColumn is an item of the entity.
@@ -225,13 +285,10 @@ type copyColumn struct {
 	Missing bool
 }
 
-// copyRow is an attribute in all items.
+// copyRow is an attribute that differs between the items.
 type copyRow struct {
 	Name  text
 	Cells []copyCell
-	// Drift means that the items have different values. Key means that they may, since the
-	// attribute is a key.
-	Drift, Key bool
 }
 
 // copyCell is an attribute of an item.
@@ -286,11 +343,12 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 	if len(c.Columns) < 2 && unknown == nil {
 		return nil, nil
 	}
+	c.stored = slices.DeleteFunc(slices.Clone(items), func(i table.Item) bool { return i == nil })
 	c.compare(s, items, v.now)
 	return c, nil
 }
 
-// compare sets the rows: those that differ first.
+// compare sets the rows: the attributes that differ and are no keys.
 func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 	keyNames := map[string]bool{}
 	for _, l := range s.layouts {
@@ -305,9 +363,8 @@ func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 		}
 	}
 	first := slices.IndexFunc(items, func(i table.Item) bool { return i != nil })
-	var keyRows, same []copyRow
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		r := copyRow{Name: newText(name, shortText), Key: keyNames[name]}
+		r, drift := copyRow{Name: newText(name, shortText)}, false
 		for _, i := range items {
 			cell := copyCell{NoItem: i == nil}
 			if a, ok := i[name]; ok {
@@ -315,20 +372,14 @@ func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 				cell.Value = &shown
 			}
 			cell.Differs = i != nil && !edit.Equal(i[name], items[first][name])
-			r.Drift = r.Drift || cell.Differs && !r.Key
+			drift = drift || cell.Differs
 			r.Cells = append(r.Cells, cell)
 		}
-		switch {
-		case r.Drift:
-			c.Drift++
+		if drift && !keyNames[name] {
 			c.Rows = append(c.Rows, r)
-		case r.Key:
-			keyRows = append(keyRows, r)
-		default:
-			same = append(same, r)
 		}
 	}
-	c.Rows = slices.Concat(c.Rows, same, keyRows)
+	c.Drift = len(c.Rows)
 	c.More = max(0, len(c.Rows)-maxAttributes)
 	c.Rows = c.Rows[:len(c.Rows)-c.More]
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,12 @@ type keyPart struct {
 	Bytes int
 }
 
-// segment is one segment of a key, with escapes undone.
+// Differs reports whether the value is shown in another form than it is stored.
+func (p keyPart) Differs() bool {
+	return slices.ContainsFunc(p.Segments, func(s segment) bool { return s.Stored != "" })
+}
+
+// segment is one segment of a key, with escapes undone, and without the padding of a number.
 type segment struct {
 	Text   text
 	Prefix bool   // It says what the key names.
@@ -64,6 +70,10 @@ func newKeyPart(a schema.Attribute, value string, now time.Time) keyPart {
 	return p
 }
 
+// padding is in front of a number of three digits or more, and keeps the order of keys. Two digits
+// can be a month or an hour.
+var padding = regexp.MustCompile(`^0+([1-9][0-9]*|0)$`)
+
 func newSegment(stored string, first bool, now time.Time) segment {
 	s := segment{Text: newText(stored, longKey)}
 	parts, err := keys.Parse(stored)
@@ -73,6 +83,9 @@ func newSegment(stored string, first bool, now time.Time) segment {
 	}
 	if parts[0] != stored {
 		s.Text, s.Stored = newText(parts[0], longKey), escaped(stored)
+	}
+	if number := padding.FindStringSubmatch(parts[0]); number != nil && len(parts[0]) > 2 {
+		s.Text, s.Stored = newText(number[1], longKey), escaped(stored)
 	}
 	if t, err := parts.Time(0); err == nil {
 		m := newMoment(t, now)

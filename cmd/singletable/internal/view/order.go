@@ -1,6 +1,7 @@
 package view
 
 import (
+	"github.com/singletable/singletable/cmd/singletable/internal/counted"
 	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/table"
 )
@@ -26,8 +27,8 @@ func (s *state) order(c telling.Choice, item table.Item) (first, rest []string) 
 }
 
 // special returns the attributes that a list does not show among the others: the type and
-// the expiry, which it shows elsewhere, the key of the table, the owner of a claim, and the
-// attributes that exist for the key of an index only.
+// the expiry, which it shows elsewhere, the key of the table, the owner of a claim, what was
+// counted, and the attributes that exist for the key of an index only.
 func (s *state) special(item table.Item) map[string]bool {
 	hidden := map[string]bool{s.schema.TypeAttribute: s.schema.KindOf(s.typeOf(item)) == nil, s.schema.TTLAttribute: true}
 	for _, l := range s.layouts {
@@ -39,6 +40,9 @@ func (s *state) special(item table.Item) map[string]bool {
 	}
 	for _, name := range s.ownerAttributes(item) {
 		hidden[name] = true
+	}
+	if len(counted.Of(s.table, item)) > 0 {
+		hidden[counted.Attribute] = true
 	}
 	return hidden
 }

@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
@@ -26,11 +26,14 @@ type overview struct {
 	Indexes []indexFacts
 	Vectors []vectorFacts
 	Omitted []string
-	// Types are the types that were seen, and Map their keys.
-	Types []typeFacts
+	// Map has the types that were seen, and their keys. Inferred means that no schema file was
+	// given.
+	Inferred bool
 	// Untyped says that no item that was read has a type, and what to do about it.
 	Untyped string
 	Map     keyMap
+	// Findings are those of the design that are about nothing else on the page.
+	Findings []check.Finding
 	// Partitions are those of a sample of so many items, which took so many units.
 	Partitions []partitionRow
 	Items      int
@@ -46,14 +49,8 @@ type indexFacts struct {
 	Name, Href      string
 	Partition, Sort string
 	Kind            string
-	Items           string
-	Bytes           string
-}
-
-// typeFacts is a type that was seen.
-type typeFacts struct {
-	Type          chip
-	Items, Claims int
+	Count           string // of items and bytes
+	Findings        []check.Finding
 }
 
 // keyMap shows in which partitions of the table and the indexes the items of each type
@@ -76,6 +73,9 @@ type keyMapCell struct {
 	PK, SK []patternPart
 	// Attributes says that the keys are attributes of the item anyway.
 	Attributes string
+	// Title is that of the table or index.
+	Title    string
+	Findings []check.Finding
 }
 
 // patternPart is a constant or the name of an attribute in a pattern.
@@ -101,17 +101,16 @@ func (s *server) overview(v *visit) (*page, error) {
 		return nil, err
 	}
 	seen, model := st.types()
+	about := newFindings(st.findings)
 	o := overview{
-		Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Vectors: st.vectors(), Omitted: st.omitted, Map: st.keyMap(model, seen),
+		Name: st.schema.Name, Facts: st.facts(len(items)), Indexes: st.indexes(about), Vectors: st.vectors(), Omitted: st.omitted, Map: st.keyMap(model, seen, about),
 		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: st.root.address(st.schema.Name, "browse"),
+		Findings: about.rest(), Inferred: st.given == nil,
 	}
 	slices.SortStableFunc(o.Partitions, func(a, b partitionRow) int {
 		return cmp.Or(cmp.Compare(b.telling, a.telling), cmp.Compare(len(b.Items), len(a.Items)))
 	})
-	o.Partitions = o.Partitions[:min(len(o.Partitions), partitionsOnOverview)]
-	for _, k := range seen {
-		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items, k.Claims})
-	}
+	o.Partitions = expiredLast(o.Partitions[:min(len(o.Partitions), partitionsOnOverview)])
 	if !slices.ContainsFunc(seen, func(k known) bool { return k.Type != "" }) && len(seen) > 0 {
 		var k kinds.Finder
 		k.Add(st.schema, items...)
@@ -120,24 +119,26 @@ func (s *server) overview(v *visit) (*page, error) {
 	return &page{Template: "overview", Title: st.schema.Name, Content: o, At: "overview"}, nil
 }
 
-// facts returns what DynamoDB and the schema say of the table.
-func (s *state) facts(now time.Time) []fact {
+// facts returns what DynamoDB and the schema say of the table, of which so many items were read.
+func (s *state) facts(read int) []fact {
 	d := s.live
-	items, bytes := s.counts(d.ItemCount, d.TableSizeBytes, func(table.Item) bool { return true })
-	if items != uncounted {
-		items = "about " + items
+	n, size := aws.ToInt64(d.ItemCount), ""
+	if bytes := aws.ToInt64(d.TableSizeBytes); bytes > 0 {
+		size = sizeText(bytes) + ", "
+	}
+	items := fact{"Items", "about " + quantity.Grouped(n), size + "DynamoDB counts them every six hours"}
+	switch {
+	case s.sampledWhole():
+		items = fact{"Items", quantity.Grouped(int64(read)), "all were read"}
+	case n == 0:
+		items = fact{"Items", quantity.Grouped(int64(read)) + " or more", "DynamoDB has not counted them yet"}
 	}
 	all := []fact{
-		{"Items", items, "DynamoDB's own count, up to six hours old"},
-		{"Size", bytes, "of the same age"},
+		items,
 		{"Capacity", capacity(s.schema), ""},
 		{"Type attribute", s.schema.TypeAttribute, ""},
 		{"Expiry", cmp.Or(s.schema.TTLAttribute, "none"), ""},
 		{"Stream", cmp.Or(strings.ToLower(strings.ReplaceAll(string(s.schema.Stream), "_", " ")), "off"), ""},
-	}
-	if d.CreationDateTime != nil {
-		m := newMoment(*d.CreationDateTime, now)
-		all = append(all, fact{"Created", m.Full, m.Distance})
 	}
 	if d.TableStatus != types.TableStatusActive {
 		all = append(all, fact{"Status", string(d.TableStatus), ""})
@@ -153,7 +154,7 @@ func capacity(s schema.Table) string {
 }
 
 // indexes returns the facts about the table and its indexes.
-func (s *state) indexes() []indexFacts {
+func (s *state) indexes(about *findings) []indexFacts {
 	var all []indexFacts
 	for i, l := range s.layouts {
 		f := indexFacts{
@@ -161,7 +162,7 @@ func (s *state) indexes() []indexFacts {
 			Partition: names(l.Partition), Sort: names(l.Sort), Kind: holds("", nil),
 		}
 		if i == 0 {
-			f.Items, f.Bytes = s.counts(s.live.ItemCount, s.live.TableSizeBytes, func(table.Item) bool { return true })
+			f.Count = s.counts(s.live.ItemCount, s.live.TableSizeBytes, func(table.Item) bool { return true })
 			all = append(all, f)
 			continue
 		}
@@ -171,6 +172,7 @@ func (s *state) indexes() []indexFacts {
 			f.Kind += ", local"
 		}
 		s.count(&f, l)
+		f.Findings = about.of("index " + x.Name)
 		all = append(all, f)
 	}
 	return all
@@ -195,7 +197,7 @@ func (s *state) count(f *indexFacts, l layout) {
 	}
 	for _, g := range s.live.GlobalSecondaryIndexes {
 		if aws.ToString(g.IndexName) == l.Index {
-			f.Items, f.Bytes = s.counts(g.ItemCount, g.IndexSizeBytes, in)
+			f.Count = s.counts(g.ItemCount, g.IndexSizeBytes, in)
 			if g.IndexStatus != types.IndexStatusActive {
 				f.Kind += ", " + string(g.IndexStatus)
 			}
@@ -203,7 +205,7 @@ func (s *state) count(f *indexFacts, l layout) {
 	}
 	for _, x := range s.live.LocalSecondaryIndexes {
 		if aws.ToString(x.IndexName) == l.Index {
-			f.Items, f.Bytes = s.counts(x.ItemCount, x.IndexSizeBytes, in)
+			f.Count = s.counts(x.ItemCount, x.IndexSizeBytes, in)
 		}
 	}
 }
@@ -214,17 +216,15 @@ const uncounted = "not counted yet"
 // counts returns DynamoDB's own counts of items and bytes. A count is zero until DynamoDB
 // has counted. So a zero is shown only if the sample was the whole table, and no item was
 // read for which in is true.
-func (s *state) counts(items, bytes *int64, in func(table.Item) bool) (count, size string) {
+func (s *state) counts(items, bytes *int64, in func(table.Item) bool) string {
 	n, b := aws.ToInt64(items), aws.ToInt64(bytes)
-	count, size = quantity.Grouped(n), sizeText(b)
-	some := n > 0 || !s.sampledWhole() || s.seenAny(in)
-	if n == 0 && some {
-		count = uncounted
+	switch {
+	case n == 0 && (!s.sampledWhole() || s.seenAny(in)):
+		return uncounted
+	case b == 0:
+		return quantity.Grouped(n)
 	}
-	if b == 0 && some {
-		size = uncounted
-	}
-	return count, size
+	return quantity.Grouped(n) + ", " + sizeText(b)
 }
 
 // names returns the names and types of key attributes.
@@ -240,38 +240,52 @@ func names(attributes []schema.Attribute) string {
 	return strings.Join(all, ", ")
 }
 
-// keyMap returns the keys of the entities, in the order of the types that were seen.
-func (s *state) keyMap(m model, seen []known) keyMap {
+// keyMap returns the keys of the entities, in the order of the types that were seen, and the
+// types whose keys are not known.
+func (s *state) keyMap(m model, seen []known, about *findings) keyMap {
 	sortEntities(m.Entities, seen)
 	var k keyMap
 	for _, l := range s.layouts {
 		k.Columns = append(k.Columns, l.title())
 	}
-	add := func(c chip, name string, p tablemodel.Pattern) {
+	// The findings of the design have a place such as "entity ORDER, items[1], index GSI1".
+	add := func(c chip, name, place string, p tablemodel.Pattern) {
 		r := keyMapRow{Type: c, Name: name}
 		for _, l := range s.layouts {
-			r.Cells = append(r.Cells, cell(l, p))
+			in := cell(l, p)
+			in.Title = l.title()
+			if l.Index != "" && place != "" {
+				in.Findings = about.of(place + ", index " + l.Index)
+			} else {
+				in.Findings = about.of(place)
+			}
+			r.Cells = append(r.Cells, in)
 		}
 		k.Rows = append(k.Rows, r)
 	}
 	claims := maps.Clone(m.Claims)
 	for _, e := range m.Entities {
 		for i, p := range e.Items {
-			name := ""
+			name, place := "", "entity "+e.Type
 			if i > 0 {
-				name = fmt.Sprintf("copy %d", i)
+				name, place = fmt.Sprintf("copy %d", i), fmt.Sprintf("%s, items[%d]", place, i)
 			}
-			add(newChip(e.Type), name, p)
+			add(newChip(e.Type), name, place, p)
 		}
 		for _, p := range claims[e.Type].Items {
-			add(newChip(e.Type), "claim", p)
+			add(newChip(e.Type), "claim", "", p)
 		}
 		delete(claims, e.Type)
 	}
 	// No main item of these was read.
 	for _, of := range slices.Sorted(maps.Keys(claims)) {
 		for _, p := range claims[of].Items {
-			add(kind{of, true}.chip(), "", p)
+			add(kind{of, true}.chip(), "", "", p)
+		}
+	}
+	for _, unknown := range seen {
+		if unknown.Items > 0 && !slices.ContainsFunc(m.Entities, named(unknown.Type)) {
+			k.Rows = append(k.Rows, keyMapRow{Type: newChip(unknown.Type), Cells: make([]keyMapCell, len(s.layouts))})
 		}
 	}
 	return k

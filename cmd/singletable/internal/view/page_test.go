@@ -215,7 +215,7 @@ func (e element) id(id string) element {
 var allowed = strings.Fields("action aria-current aria-hidden aria-label aria-labelledby autocomplete charset checked class content cx cy d " +
 	"datetime fill for height hidden href id lang max maxlength method min name open placeholder r rel required role rows rx scope " +
 	"selected spellcheck src stroke stroke-width tabindex title type value viewBox width x y " +
-	"data-bytes data-count data-drift data-find data-go data-missing data-operation data-page data-row data-scanned data-type data-units")
+	"data-bytes data-count data-drift data-find data-go data-label data-missing data-operation data-page data-row data-scanned data-type data-units")
 
 // ownAddress is an address under the root of a server.
 var ownAddress = regexp.MustCompile(`^/[A-Z2-7]{26}/`)

@@ -86,9 +86,8 @@ const maxLimit = 200
 // What a page of a query with filters reads at most. It reads more with each request, as
 // long as the filters drop what it reads.
 const (
-	maxRequests = 10
-	maxUnits    = 50   // read units
-	maxRead     = 1000 // items of one request
+	maxDropped = 100 // items that it does not show
+	maxUnits   = 50  // read units
 )
 
 func (s *server) query(v *visit) (*page, error) {
@@ -242,6 +241,9 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 // it reads on within the budget.
 func (s *state) readOn(v *visit, q table.Query, r *queryResult) (items []table.Item, err error) {
 	limit := q.Limit
+	if r.Filtered {
+		q.Limit = min(q.Limit, maxDropped)
+	}
 	for {
 		read, err := table.QueryPage[table.Item](v.Context(), s.table, q)
 		if err != nil {
@@ -254,11 +256,12 @@ func (s *state) readOn(v *visit, q table.Query, r *queryResult) (items []table.I
 		r.Requests, r.Units = r.Requests+read.Stats.Requests, r.Units+read.Stats.Capacity
 		r.Count, r.Scanned, r.Next = len(items), r.Scanned+read.Stats.Scanned, read.Next
 		full := !r.Filtered || read.Next == "" || len(items) >= limit
-		r.Spent = !full && (r.Requests >= maxRequests || r.Units >= maxUnits)
+		left := maxDropped - (r.Scanned - r.Count)
+		r.Spent = !full && (left <= 0 || r.Units >= maxUnits)
 		if full || r.Spent {
 			return items, nil
 		}
-		q.After, q.Limit = read.Next, min(2*q.Limit, maxRead)
+		q.After, q.Limit = read.Next, min(2*q.Limit, left)
 	}
 }
 

@@ -1,14 +1,17 @@
 package view
 
 import (
+	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/telling"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // hues is how many colours types have.
@@ -20,6 +23,7 @@ type chip struct {
 	Hue   int
 	None  bool // The item has no type.
 	Claim bool // The item is a claim of an entity of the type.
+	Copy  bool // The item is a copy of an entity of the type.
 }
 
 // newChip returns the chip of a type. Its colour depends on the name alone.
@@ -41,7 +45,7 @@ type row struct {
 	TableKeys []keyPart
 	Href      string
 	Type      chip
-	// Owner leads from a claim to its owner.
+	// Owner leads from a claim or a copy to the main item.
 	Owner  *link
 	Expiry *expiry
 	// First are the attributes that are shown at once, and Rest those of the More others
@@ -60,12 +64,17 @@ const (
 	restAttributes  = 40 // of the others, when they are unfolded
 )
 
-// newRow returns an item of the table or of an index.
-func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c telling.Choice, now time.Time) row {
+// newRow returns an item of the table or of an index. m has the entities that are known.
+func (s *state) newRow(l layout, m tablemodel.Model, item table.Item, shown []schema.Attribute, c telling.Choice, now time.Time) row {
 	key := s.table.KeyOf("", item)
 	k, owner := s.kindOf(item)
 	r := row{Type: k.chip(), Expiry: expiryOf(item, s.schema.TTLAttribute, now), Bytes: int64(item.Size())}
-	if k.Claim {
+	if e, here, ok := m.Find(item); ok && here > 0 && !k.Claim {
+		r.Type.Copy = true
+		ks, _ := e.Keys(item) // Those that it cannot tell are zero.
+		owner = ks[0]
+	}
+	if owner != (keys.Key{}) {
 		to := s.link(owner, now)
 		r.Owner = &to
 	}
@@ -87,6 +96,18 @@ func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, c te
 	return r
 }
 
+// Class is that of the row in the style sheet: the colour of the type, or that the item has
+// expired.
+func (r row) Class() string {
+	switch {
+	case r.Expiry != nil && r.Expiry.Expired:
+		return "gone"
+	case r.Type.None:
+		return ""
+	}
+	return fmt.Sprintf("hue%d", r.Type.Hue)
+}
+
 // Hidden returns how many attributes the row does not show at all.
 func (r row) Hidden() int { return r.More - len(r.Rest) }
 
@@ -97,8 +118,9 @@ func (s *state) newRows(l layout, items []table.Item, shown []schema.Attribute, 
 }
 
 func (s *state) rows(l layout, items []table.Item, shown []schema.Attribute, c telling.Choice, now time.Time) (rows []row) {
+	_, m := s.types()
 	for _, item := range items {
-		rows = append(rows, s.newRow(l, item, shown, c, now))
+		rows = append(rows, s.newRow(l, m.Model, item, shown, c, now))
 	}
 	return rows
 }
@@ -107,35 +129,25 @@ func (s *state) rows(l layout, items []table.Item, shown []schema.Attribute, c t
 // item's JSON.
 const maxAttributes = 300
 
-// attributes returns the attributes of an item in the order of their names: all keys, and
-// others up to the bound.
-func (s *state) attributes(item table.Item, now time.Time) []attribute {
-	special := map[string]bool{s.schema.TypeAttribute: true, s.schema.TTLAttribute: true}
-	for _, l := range s.layouts {
-		for _, a := range l.keys() {
-			special[a.Name] = true
-		}
-	}
-	for _, x := range s.schema.Vectors {
-		special[x.Attribute], special[x.Partition.Name] = true, true
-	}
-	for _, name := range s.ownerAttributes(item) {
-		special[name] = true
-	}
-	var all []attribute
-	others := 0
+// attributes returns the attributes of an item in the order of their names, up to the bound,
+// and how many more there are. The type, the keys and what is counted are elsewhere on the page.
+func (s *state) attributes(item table.Item, now time.Time) (all []attribute, more int) {
+	hidden := s.special(item)
+	hidden[s.schema.TTLAttribute] = false
+	counts := s.counters(s.typeOf(item))
 	for _, name := range slices.Sorted(maps.Keys(item)) {
-		if !special[name] {
-			if others++; others > maxAttributes {
-				continue
-			}
+		switch {
+		case hidden[name]:
+		case len(all) == maxAttributes:
+			more++
+		default:
+			all = append(all, attribute{
+				Name: newText(name, shortText), Value: s.value(name, item[name], longText, now), Counts: counts[name],
+				Bytes: table.Item{name: item[name]}.Size(),
+			})
 		}
-		all = append(all, attribute{
-			Name: newText(name, shortText), Value: s.value(name, item[name], longText, now), Key: special[name],
-			Bytes: table.Item{name: item[name]}.Size(),
-		})
 	}
-	return all
+	return all, more
 }
 
 // rowTable is a list of items for a template.

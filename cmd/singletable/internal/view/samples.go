@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/singletable/singletable/cmd/singletable/internal/telling"
+	"github.com/singletable/singletable/cmd/singletable/internal/counted"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -154,6 +154,28 @@ func (s *state) seenAny(want func(table.Item) bool) bool {
 	return false
 }
 
+// counters returns the types of the entities that the attributes of a type count, by the marks of
+// the items that were read.
+func (s *state) counters(of string) map[string][]chip {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	all := map[string][]chip{}
+	for k, sampled := range s.seen.types {
+		for _, item := range sampled.items {
+			for _, c := range counted.Of(s.table, item) {
+				is := k.chip()
+				if c.Owner == of && !slices.ContainsFunc(all[c.Attribute], func(known chip) bool { return known.Name.String() == is.Name.String() }) {
+					all[c.Attribute] = append(all[c.Attribute], is)
+				}
+			}
+		}
+	}
+	for _, chips := range all {
+		slices.SortFunc(chips, func(a, b chip) int { return cmp.Compare(a.Name.String(), b.Name.String()) })
+	}
+	return all
+}
+
 // claimsOf returns the keys of claims with this owner that were read, at most maxClaims.
 func (s *state) claimsOf(of kind, owner keys.Key) (all []keys.Key) {
 	s.seen.mu.Lock()
@@ -173,11 +195,10 @@ func (s *state) claimsOf(of kind, owner keys.Key) (all []keys.Key) {
 type known struct {
 	Type          string
 	Items, Claims int
-	Telling       int
 }
 
-// types returns the types that were seen, those that say the most to a person first, and the entities
-// that are known: those of the file, and what the samples tell of others.
+// types returns the types that were seen, by their names, and the entities that are known: those
+// of the file, and what the samples tell of others.
 func (s *state) types() (seen []known, m model) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
@@ -188,12 +209,12 @@ func (s *state) types() (seen []known, m model) {
 		if k.Claim {
 			n.Claims = len(of.read)
 		} else {
-			n.Items, n.Telling = len(of.read), telling.Score(of.items)
+			n.Items = len(of.read)
 		}
 		byType[k.Type] = n
 	}
 	seen = slices.SortedFunc(maps.Values(byType), func(a, b known) int {
-		return cmp.Or(cmp.Compare(b.Telling, a.Telling), cmp.Compare(a.Type, b.Type))
+		return cmp.Compare(a.Type, b.Type)
 	})
 	if s.seen.model == nil {
 		s.seen.model = s.infer()

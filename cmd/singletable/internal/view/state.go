@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -35,6 +36,8 @@ type state struct {
 	// are as they were asked for.
 	table *table.Table
 	given []tablemodel.Entity // of a file
+	// findings are faults of the design in the file.
+	findings []check.Finding
 	// seen and recent stay when the table is described again.
 	seen   *samples
 	recent *recent
@@ -95,7 +98,7 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	st := &state{root: s.root, live: found.Live, given: m.Entities}
 	spec, omitted := found.Schema, found.Omitted
 	if m.Name != "" {
-		spec, omitted = merged(m.Table, spec), nil
+		spec, omitted, st.findings = merged(m.Table, spec), nil, s.options.Findings
 	}
 	// A page is one request, even if it is short then.
 	t, err := table.New(s.client, spec, &table.Options{MaxRounds: 1})

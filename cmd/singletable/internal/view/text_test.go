@@ -32,7 +32,7 @@ func TestExpiry(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	for number, want := range map[string]string{
-		"1700007200": "expires in 2 h", "1699999700": "expired 5 min ago, not yet deleted", "1700000000": "expired now, not yet deleted",
+		"1700007200": "expires in 2 h", "1699999700": "expired 5 min ago", "1700000000": "expired now",
 		"1700007200.9": "expires in 2 h",
 	} {
 		e := expiryOf(table.Item{"ttl": &types.AttributeValueMemberN{Value: number}}, "ttl", now)

@@ -178,7 +178,8 @@ type attribute struct {
 	Name  text
 	Value value
 	Bytes int
-	Key   bool // of the table, an index, or the owner of a claim
+	// Counts are the types of the entities that the attribute is known to count.
+	Counts []chip
 }
 
 // expiryOf returns when the item expires, or nil if it does not.
@@ -187,5 +188,5 @@ func expiryOf(item table.Item, ttl string, now time.Time) *expiry {
 	if !ok {
 		return nil
 	}
-	return &expiry{moment: newMoment(at, now), Expired: !at.After(now)}
+	return &expiry{moment: newMoment(at, now), Expired: !at.After(now), Far: at.Sub(now) > farAhead}
 }

@@ -20,8 +20,8 @@ type vectorFacts struct {
 	Distance           string
 	Partition, Filters string // "" if it has none
 	Kind               string
-	Items, Bytes       string
-	Last               *past // the last search, nil if there was none
+	Count              string // of items and bytes
+	Last               *past  // the last search, nil if there was none
 }
 
 // distances are the distance functions, and what their scores say.
@@ -54,7 +54,7 @@ func (s *state) vectors() []vectorFacts {
 			if aws.ToString(d.IndexName) != x.Name {
 				continue
 			}
-			f.Items, f.Bytes = s.counts(d.ItemCount, d.IndexSizeBytes, func(item table.Item) bool { return vectorMissing(x, item) == "" })
+			f.Count = s.counts(d.ItemCount, d.IndexSizeBytes, func(item table.Item) bool { return vectorMissing(x, item) == "" })
 			switch {
 			case aws.ToBool(d.Backfilling):
 				f.Kind += ", being filled"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/check"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -29,6 +30,8 @@ type Options struct {
 	// Model is the schema of one table, and its entities as far as they are known. Every
 	// other table has the schema that DynamoDB describes.
 	Model *tablemodel.Model
+	// Findings are faults of the design of the Model.
+	Findings []check.Finding
 	// Type is the attribute with the types of the tables that have no Model; the default one if
 	// it is empty.
 	Type string

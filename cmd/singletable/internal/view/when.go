@@ -63,12 +63,16 @@ type expiry struct {
 	// Expired means that the time has come, and that DynamoDB has not deleted the
 	// item yet.
 	Expired bool
+	Far     bool // so far ahead that a list does not show it
 }
 
 // String says when the item expires.
 func (e expiry) String() string {
 	if e.Expired {
-		return "expired " + e.Distance + ", not yet deleted"
+		return "expired " + e.Distance
 	}
 	return "expires " + e.Distance
 }
+
+// farAhead is when an expiry says no more than that the item has one. A list leaves it out.
+const farAhead = 2 * 365 * 24 * time.Hour
