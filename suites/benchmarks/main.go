@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/suites/benchmarks/backfill"
 	"github.com/singletable/singletable/suites/benchmarks/coldstart"
+	"github.com/singletable/singletable/suites/benchmarks/firstpage"
 	"github.com/singletable/singletable/suites/benchmarks/network"
 	"github.com/singletable/singletable/suites/benchmarks/report"
 	"github.com/singletable/singletable/suites/benchmarks/shardcost"
@@ -21,6 +22,7 @@ import (
 var commands = map[string]func(*flag.FlagSet) func(context.Context) error{
 	"backfill":  backfill.Command,
 	"coldstart": coldstart.Command,
+	"firstpage": firstpage.Command,
 	"network":   network.Command,
 	"report":    report.Command,
 	"shardcost": shardcost.Command,

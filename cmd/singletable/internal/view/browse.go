@@ -25,7 +25,6 @@ type partitions struct {
 	Title      string
 	Items      int
 	Limit      int
-	Units      float64
 	First      bool // It is the beginning of the scan.
 	Next       string
 	Partitions []partitionRow
@@ -84,7 +83,7 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 	}
 	name := st.schema.Name
 	p := partitions{
-		Index: l.Index, Title: l.title(), Items: len(read.Items), Limit: scanned, Units: read.Stats.Capacity, First: after == "",
+		Index: l.Index, Title: l.title(), Items: len(read.Items), Limit: scanned, First: after == "",
 		List:         v.FormValue("as") == "list",
 		AsList:       st.root.address(name, "browse", "index", l.Index, "as", "list", "after", after),
 		AsPartitions: st.root.address(name, "browse", "index", l.Index, "after", after),
@@ -112,26 +111,26 @@ const (
 
 // sample reads items from several places of the table: a page of an engine that scans in
 // the order of keys can be of one type only.
-func (s *server) sample(v *visit) (items []table.Item, units float64, err error) {
+func (s *server) sample(v *visit) (items []table.Item, err error) {
 	st := v.state
 	whole := false
 	if aws.ToInt64(st.live.ItemCount) < small {
-		items, units, whole, err = st.sampleSegments(v)
+		items, whole, err = st.sampleSegments(v)
 	} else {
 		var read spread.Sample
 		read, err = spread.Read(v.Context(), s.client, st.table.Schema(), segments*perSegment)
-		items, units = read.Items, read.Stats.Capacity
+		items = read.Items
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	st.learnSample(items, whole)
-	return items, units, nil
+	return items, nil
 }
 
 // sampleSegments reads items from segments of a small table. The requests are concurrent.
 // whole means that the table has no other items.
-func (s *state) sampleSegments(v *visit) (items []table.Item, units float64, whole bool, err error) {
+func (s *state) sampleSegments(v *visit) (items []table.Item, whole bool, err error) {
 	var pages [segments]table.Page[table.Item]
 	var errs [segments]error
 	var reads sync.WaitGroup
@@ -145,11 +144,11 @@ func (s *state) sampleSegments(v *visit) (items []table.Item, units float64, who
 	whole = true
 	for i, p := range pages {
 		if errs[i] != nil {
-			return nil, 0, false, errs[i]
+			return nil, false, errs[i]
 		}
-		items, units, whole = append(items, p.Items...), units+p.Stats.Capacity, whole && p.Next == ""
+		items, whole = append(items, p.Items...), whole && p.Next == ""
 	}
-	return items, units, whole, nil
+	return items, whole, nil
 }
 
 // partitions groups items by partition, in the order of the scan.

@@ -155,7 +155,7 @@ func (s *server) item(v *visit) (*page, error) {
 	}
 	c.JSON = newSource(text)
 	if v.FormValue("learn") != "" && !st.scanned() {
-		if _, _, err := s.sample(v); err != nil {
+		if _, err := s.sample(v); err != nil {
 			return nil, err
 		}
 	}

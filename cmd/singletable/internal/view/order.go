@@ -1,15 +1,22 @@
 package view
 
 import (
+	"fmt"
+
 	"github.com/singletable/singletable/cmd/singletable/internal/counted"
 	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/table"
 )
 
 // newChoice returns the choice of the attributes that a list shows of items of the table or an
-// index.
+// index. The keys of copies say other attributes than those of main items.
 func (s *state) newChoice(l layout, items []table.Item) telling.Choice {
-	return telling.Choose(s.schema, items, s.typeOf, attributeNames(append(l.keys(), s.layouts[0].keys()...)))
+	_, m := s.types()
+	group := func(item table.Item) string {
+		_, here, _ := m.Find(item)
+		return fmt.Sprintf("%d %s", here, s.typeOf(item))
+	}
+	return telling.Choose(s.schema, items, group, attributeNames(append(l.keys(), s.layouts[0].keys()...)))
 }
 
 // order returns the names of an item's attributes. The list shows first of them at once: those

@@ -34,10 +34,9 @@ type overview struct {
 	Map     keyMap
 	// Findings are those of the design that are about nothing else on the page.
 	Findings []check.Finding
-	// Partitions are those of a sample of so many items, which took so many units.
+	// Partitions are those of a sample of so many items.
 	Partitions []partitionRow
 	Items      int
-	Units      float64
 	Browse     string
 }
 
@@ -96,7 +95,7 @@ func (s *server) overview(v *visit) (*page, error) {
 		return nil, err
 	}
 	st := v.state
-	items, units, err := s.sample(v)
+	items, err := s.sample(v)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func (s *server) overview(v *visit) (*page, error) {
 	about := newFindings(st.findings)
 	o := overview{
 		Name: st.schema.Name, Facts: st.facts(len(items)), Indexes: st.indexes(about), Vectors: st.vectors(), Omitted: st.omitted, Map: st.keyMap(model, seen, about),
-		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: st.root.address(st.schema.Name, "browse"),
+		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Browse: st.root.address(st.schema.Name, "browse"),
 		Findings: about.rest(), Inferred: st.given == nil,
 	}
 	slices.SortStableFunc(o.Partitions, func(a, b partitionRow) int {
