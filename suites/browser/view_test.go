@@ -59,7 +59,7 @@ func TestKeyboard(t *testing.T) {
 	b.waitFor(t, "the first row has the focus", `() => document.activeElement.closest("[data-row='0']") !== null`)
 	b.press(t, kb.Enter)
 	b.waitFor(t, "an item", `() => document.querySelector("main").dataset.page === "item"`)
-	b.shows(t, "#attributes", "entityType")
+	b.shows(t, "#places", "Table")
 
 	// What is unfolded by Enter is closed by Escape.
 	b.do(t, chromedp.Focus("#requests summary", chromedp.ByQuery))
@@ -161,7 +161,7 @@ func TestWrite(t *testing.T) {
 	b := openTab(t)
 	b.open(t, e.view(t, "-write", "Shop"))
 	b.do(t, chromedp.Click("#partitions .cell a", chromedp.ByQuery))
-	b.shows(t, "#attributes", "entityType")
+	b.shows(t, "#places", "Table")
 	b.do(t, chromedp.Click("#edit", chromedp.ByQuery))
 	b.waitFor(t, "the text of the item", `() => document.querySelector("#text") !== null`)
 	b.check(t, "the form")

@@ -32,6 +32,7 @@ type partitions struct {
 	Rows []row
 	// AsList and AsPartitions lead to the two forms.
 	List                 bool
+	Single               bool // Each item is a partition, so there is one form.
 	AsList, AsPartitions string
 	Columns              []string
 	Whole                bool
@@ -53,6 +54,9 @@ type partitionRow struct {
 
 // itemsOfPartition is how many items of a partition a list of partitions shows.
 const itemsOfPartition = 12
+
+// single reports whether each partition of the table has one item.
+func (l layout) single() bool { return l.Index == "" && len(l.Sort) == 0 }
 
 func (s *server) browse(v *visit) (*page, error) {
 	l, err := s.openIndex(v)
@@ -84,7 +88,8 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 	name := st.schema.Name
 	p := partitions{
 		Index: l.Index, Title: l.title(), Items: len(read.Items), Limit: scanned, First: after == "",
-		List:         v.FormValue("as") == "list",
+		List:         v.FormValue("as") == "list" || l.single(),
+		Single:       l.single(),
 		AsList:       st.root.address(name, "browse", "index", l.Index, "as", "list", "after", after),
 		AsPartitions: st.root.address(name, "browse", "index", l.Index, "after", after),
 		Whole:        st.whole(l.Index),

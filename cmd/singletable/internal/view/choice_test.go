@@ -177,3 +177,40 @@ func TestBracketsInNames(t *testing.T) {
 	item := s.get(s.at("/item", "pk", "A", "sk", "1"), http.StatusOK)
 	s.submit(s.submit(item, "delete", "delete", http.StatusOK, nil), "confirm", "write", http.StatusOK, nil).id("done").has(t, "deleted")
 }
+
+// Where each partition has one item, they are a list.
+func TestSimpleKeys(t *testing.T) {
+	t.Parallel()
+	s := serve(t, schema.Table{Name: "Simple", PK: "id", SimpleKey: true}, nil).open()
+	s.put(table.Item{"id": str("u-1"), "name": str("Ana")}, table.Item{"id": str("u-2"), "name": str("Ben")})
+	for _, page := range []string{"", "/browse"} {
+		items := s.get(s.at(page), http.StatusOK).id("items")
+		items.has(t, "Ana", "Ben")
+		if n := strings.Count(items.text, "u-1"); n != 1 {
+			t.Errorf("%q has the key %d times", page, n)
+		}
+	}
+}
+
+// Expired items are behind the others.
+func TestExpiredItemsAreLast(t *testing.T) {
+	t.Parallel()
+	s := serve(t, shop(), nil).open()
+	for _, key := range []string{"A 1 gone", "B 1 gone", "B 2 live", "C 1 live"} {
+		item := table.Item{"pk": str(key[:1]), "sk": str(key[2:]), "entityType": str("T"), "expiresAt": number("1805924800")}
+		if strings.HasSuffix(key, "gone") {
+			item["expiresAt"] = number("1505924800")
+		}
+		s.put(item)
+	}
+	for _, page := range []string{"", "/browse"} {
+		grid := s.get(s.at(page), http.StatusOK).id("partitions")
+		var got []string
+		for _, c := range grid.all(func(e element) bool { return strings.HasPrefix(e.attributes["class"], "cell") && e.name == "li" }) {
+			got = append(got, strings.TrimSpace(c.children[0].text)+" "+strings.Fields(c.attributes["class"])[1][:3])
+		}
+		if want := []string{"2 live hue", "1 gone gon", "1 live hue", "1 gone gon"}; !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", page, got, want)
+		}
+	}
+}

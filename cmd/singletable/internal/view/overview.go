@@ -36,8 +36,11 @@ type overview struct {
 	Findings []check.Finding
 	// Partitions are those of a sample of so many items.
 	Partitions []partitionRow
-	Items      int
-	Browse     string
+	// Rows are the items instead, if each is a partition.
+	Rows    []row
+	Columns []string
+	Items   int
+	Browse  string
 }
 
 // fact is a line about a table.
@@ -110,6 +113,12 @@ func (s *server) overview(v *visit) (*page, error) {
 		return cmp.Or(cmp.Compare(b.telling, a.telling), cmp.Compare(len(b.Items), len(a.Items)))
 	})
 	o.Partitions = expiredLast(o.Partitions[:min(len(o.Partitions), partitionsOnOverview)])
+	if main := st.layouts[0]; main.single() {
+		o.Columns = attributeNames(main.keys())
+		for _, p := range o.Partitions {
+			o.Rows = append(o.Rows, p.Items...)
+		}
+	}
 	if !slices.ContainsFunc(seen, func(k known) bool { return k.Type != "" }) && len(seen) > 0 {
 		var k kinds.Finder
 		k.Add(st.schema, items...)
@@ -283,7 +292,7 @@ func (s *state) keyMap(m model, seen []known, about *findings) keyMap {
 		}
 	}
 	for _, unknown := range seen {
-		if unknown.Items > 0 && !slices.ContainsFunc(m.Entities, named(unknown.Type)) {
+		if unknown.Items > 0 && (unknown.Type != "" || len(k.Rows) > 0) && !slices.ContainsFunc(m.Entities, named(unknown.Type)) {
 			k.Rows = append(k.Rows, keyMapRow{Type: newChip(unknown.Type), Cells: make([]keyMapCell, len(s.layouts))})
 		}
 	}
