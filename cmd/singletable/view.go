@@ -45,8 +45,9 @@ of their own, which stay as they are.
 
 With -schema the pages know the entities of a schema file, and the attribute for
 types. Without, they use that of -type, or entityType, and infer the keys of entities
-from the items that were read. The file's table is opened if no other is named. The command schema
-makes such a file; its -sample adds entities.
+from the items that were read. With a file, they show what the command check finds next to
+what it is about. The file's table is opened if no other is named. The command schema makes
+such a file; its -sample adds entities.
 
 The page for cursors takes keys from the environment variable CURSOR_KEYS.
 
