@@ -1,8 +1,6 @@
 package view
 
 import (
-	"slices"
-
 	"github.com/singletable/singletable/cmd/singletable/internal/check"
 )
 
@@ -28,7 +26,10 @@ func (f *findings) of(place string) (all []check.Finding) {
 
 // rest returns those that were not shown.
 func (f *findings) rest() (all []check.Finding) {
-	all = slices.Clone(f.all)
-	i := -1
-	return slices.DeleteFunc(all, func(check.Finding) bool { i++; return f.shown[i] })
+	for i, found := range f.all {
+		if !f.shown[i] {
+			all = append(all, found)
+		}
+	}
+	return all
 }
