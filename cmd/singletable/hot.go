@@ -195,6 +195,9 @@ func (h hotSample) text() string {
 	}
 	fmt.Fprintf(&b, "%s in %s: %s in %s, %s, %s\n\n", oneLine(h.Table), oneLine(h.Region), quantity.Of(h.Items, "item"),
 		quantity.Of(h.PartitionsIn, "partition"), part, quantity.Of(h.ReadUnits, "read unit"))
+	if h.Items == 0 {
+		return b.String() + h.hint()
+	}
 	rows := [][]string{{"items", "", "bytes", "", "partition"}}
 	for _, x := range h.Partitions {
 		more := ""
@@ -223,6 +226,8 @@ func (h hotSample) text() string {
 // hint says how sure the numbers are.
 func (h hotSample) hint() string {
 	switch {
+	case h.Whole && h.Items == 0:
+		return "There is nothing to count.\n"
 	case h.Whole:
 		return "This is the whole table: the numbers are exact.\n"
 	case h.Segments < minSegments:

@@ -33,8 +33,6 @@ func TestCount(t *testing.T) {
 	} {
 		golden(t, "count-"+file, hide(tbl, run(t, nil, "", append([]string{"count"}, args...)...)))
 	}
-	trouble(t, run(t, nil, "", "count", "no-such-table"), "not found")
-	trouble(t, run(t, nil, "", "count", "-index", "GSI9", name), "GSI9")
 }
 
 // skewed returns a table of 1,200 items, of which a fourth is in one partition.

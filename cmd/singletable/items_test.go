@@ -86,11 +86,6 @@ func TestGet(t *testing.T) {
 		golden(t, "get-"+file, hide(tbl, run(t, nil, "", append([]string{"get"}, args...)...)))
 	}
 	trouble(t, run(t, nil, "", "get", name, "USER#ana"), "the table has a sort key, sk")
-	trouble(t, run(t, nil, "", "get", "no-such-table", "USER#ana"), "get: there is no table no-such-table at http", "AWS_ENDPOINT_URL_DYNAMODB")
-	trouble(t, run(t, nil, "", "dump", "no-such-table"), "there is no table no-such-table")
-	trouble(t, run(t, nil, "", "schema", "no-such-table"), "there is no table no-such-table")
-	trouble(t, run(t, nil, "", "view", "no-such-table"), "there is no table no-such-table")
-	trouble(t, run(t, nil, encode(t, schema.Table{Name: "no-such-table"}), "get", "-schema", "-", "no-such-table", "USER#ana", "x"), "there is no table no-such-table")
 }
 
 func TestQuery(t *testing.T) {
@@ -385,5 +380,9 @@ func TestWithoutPermission(t *testing.T) {
 		if strings.Contains(got.stderr, "secret") {
 			t.Errorf("%q: the error names a key: %s", tt.args[0], got.stderr)
 		}
+	}
+	for _, code := range unknownCredentials {
+		dynamo(t, http.StatusBadRequest, strings.Replace(denied, "AccessDeniedException", code, 1))
+		trouble(t, run(t, nil, "", "get", "AppCore", "secret", "x"), "singletable get: the credentials are not accepted: sign in again", code)
 	}
 }

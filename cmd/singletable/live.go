@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -67,6 +69,9 @@ func tableIn(err error) string {
 	if e, ok := errors.AsType[*table.Error](err); ok {
 		return e.Table
 	}
+	if e, ok := errors.AsType[*schema.Error](err); ok {
+		return e.Table
+	}
 	return ""
 }
 
@@ -88,24 +93,33 @@ func (p *program) adviseRequest(ctx context.Context, err error, permissions stri
 	return err
 }
 
-// advise adds to the error of a request what may help: the permissions that the
-// command needs, and the variable that leads requests away from AWS. ctx is that of
-// the request, with the program's patience as its deadline.
+// advise puts before the error of a request what is wrong and what may help: the permissions
+// that the command needs, or that there is no such table. It adds the variable that leads
+// requests away from AWS. ctx is that of the request, with the program's patience as its
+// deadline.
 func (p *program) advise(ctx context.Context, err error, permissions string) error {
 	api, _ := errors.AsType[smithy.APIError](err)
+	name, at := endpoint()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("no result within %v: %w", p.patience, err)
 	case api != nil && api.ErrorCode() == "AccessDeniedException":
-		err = fmt.Errorf("%w\nIt needs the permissions %s", err, permissions)
+		err = fmt.Errorf("the credentials are not allowed to do this; the command needs %s\n%w", permissions, err)
+	case api != nil && slices.Contains(unknownCredentials, api.ErrorCode()):
+		err = fmt.Errorf("the credentials are not accepted: sign in again (\"aws sso login\"), or set AWS_PROFILE to others\n%w", err)
 	case api != nil && api.ErrorCode() == "ResourceNotFoundException" && tableIn(err) != "":
-		if name, at := endpoint(); name != "" {
+		if name != "" {
 			return fmt.Errorf("there is no table %s at %s, to which %s leads", oneLine(tableIn(err)), oneLine(at), name)
 		}
 		return fmt.Errorf("there is no table %s in %s and the account of these credentials; AWS_REGION and AWS_PROFILE choose others", oneLine(tableIn(err)), oneLine(p.region))
 	}
-	if name, _ := endpoint(); name != "" {
+	if name != "" {
 		return fmt.Errorf("%w\n%s is set: requests go there and not to AWS", err, name)
 	}
 	return err
 }
+
+// unknownCredentials are the codes of errors about credentials that have expired or are others
+// than DynamoDB knows. AWS: "Error handling with DynamoDB", Amazon DynamoDB Developer Guide, and
+// Common Error Types, Amazon DynamoDB API Reference.
+var unknownCredentials = []string{"ExpiredTokenException", "InvalidSignatureException", "MissingAuthenticationTokenException", "UnrecognizedClientException"}

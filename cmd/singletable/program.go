@@ -212,6 +212,9 @@ func readAtMost(r io.Reader, name string, most int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
+	if strings.TrimSpace(decoded) == "" {
+		return "", fmt.Errorf("%s: is empty", name)
+	}
 	return decoded, nil
 }
 

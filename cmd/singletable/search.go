@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,21 +195,12 @@ func (p *program) searchOf(ctx context.Context, t storedTable, x schema.VectorIn
 
 // vectorFile reads a vector.
 func (p *program) vectorFile(name string) (v []float32, err error) {
-	file := p.stdin
-	if name != "-" {
-		opened, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer opened.Close() //nolint:errcheck // it is read only
-		file = opened
-	}
-	d := json.NewDecoder(file)
-	if err = d.Decode(&v); err == nil && d.More() {
-		err = errors.New("there is something behind it")
-	}
+	text, name, err := p.readInput(name, maxInput)
 	if err != nil {
-		return nil, fmt.Errorf("the vector is no JSON array of numbers: %w", err)
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return nil, fmt.Errorf("%s: the vector is no JSON array of numbers: %w", name, err)
 	}
 	return v, nil
 }

@@ -78,7 +78,7 @@ func TestVerifyBadFile(t *testing.T) {
 	t.Parallel()
 	trouble(t, run(t, nil, "", "verify", "testdata/missing.json"), "testdata/missing.json")
 	for text, says := range map[string]string{
-		"":                      "unexpected EOF",
+		" \n":                   "is empty",
 		"{":                     "unexpected EOF",
 		"AppCore":               "invalid character",
 		`"AppCore"`:             "cannot unmarshal string",

@@ -162,6 +162,12 @@ func count(value any) (n int, ok bool) {
 	return int(math.Min(number, 1e6)), err == nil && number == math.Trunc(number) && number >= 1
 }
 
+// refusals say what codes of DynamoDB mean for a person, who alone can do something about it.
+var refusals = map[string]string{
+	"AccessDeniedException":     ". The credentials have no permission for it: tell the user",
+	"ResourceNotFoundException": ". The table or the index does not exist: tell the user",
+}
+
 // plainError returns an error for the client. DynamoDB's own can name what is stored.
 func plainError(err error) error {
 	if errors.Is(err, errSpent) || errors.Is(err, errArgument) {
@@ -171,7 +177,7 @@ func plainError(err error) error {
 		return errors.New("an argument cannot be in a key of the table")
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return fmt.Errorf("DynamoDB refuses the read: %s", strings.Map(nameOnly, api.ErrorCode()))
+		return fmt.Errorf("DynamoDB refuses the read: %s%s", strings.Map(nameOnly, api.ErrorCode()), refusals[api.ErrorCode()])
 	}
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
