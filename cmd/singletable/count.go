@@ -164,14 +164,27 @@ func (p *program) noteUnmarked(spec schema.Table, index, done string) {
 	}
 }
 
-// holds reports whether the items of an index have an attribute that those of the table have.
+// holds reports whether the items of an index, which can be one of vectors, have an attribute
+// that those of the table have.
 func holds(spec schema.Table, index, name string) bool {
-	i := slices.IndexFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == index })
-	if i < 0 || name == spec.PK || name == spec.SK || hasKey(spec.Indexes[i], name) {
+	if name == spec.PK || name == spec.SK {
 		return true
 	}
-	x := spec.Indexes[i]
-	return x.Projection == "" || x.Projection == types.ProjectionTypeAll || slices.Contains(x.Include, name)
+	all := func(p types.ProjectionType, include []string) bool {
+		return p == "" || p == types.ProjectionTypeAll || slices.Contains(include, name)
+	}
+	for _, x := range spec.Indexes {
+		if x.Name == index {
+			return all(x.Projection, x.Include) || hasKey(x, name)
+		}
+	}
+	for _, x := range spec.Vectors {
+		if x.Name == index {
+			isIt := func(a schema.Attribute) bool { return a.Name == name }
+			return all(x.Projection, x.Include) || isIt(x.Partition) || slices.ContainsFunc(x.Filters, isIt)
+		}
+	}
+	return true
 }
 
 // soFar says what was read of a table before the end.

@@ -47,6 +47,10 @@ func TestATableOfElectroDB(t *testing.T) {
 		if got.code != exitYes || !strings.Contains(got.stderr, "All of them have __edb_e__.") || !strings.Contains(got.stderr, "-type=__edb_e__") {
 			t.Errorf("%q: %+v", args, got)
 		}
+		// The keys say them, in lower case and behind a label.
+		if strings.Contains(got.stdout, "customerId=") || strings.Contains(got.stdout, "orderId=") {
+			t.Errorf("%q repeats the key:\n%s", args, got.stdout)
+		}
 	}
 	got := run(t, nil, "", "schema", "-sample", "100", "-type", "__edb_e__", name)
 	golden(t, "schema-electrodb", hide(tbl, got))

@@ -161,15 +161,22 @@ func (p printer) row(names []string, c telling.Choice, equal equalText, item tab
 		shown[name] = true
 	}
 	var texts []string
+	more := 0
 	for _, name := range c.Order(item, shown) {
+		// What the keys say already is not repeated, and what is there for an index comes alone.
+		if r := c.Rank(item, name); r == telling.Keyed || r == telling.Own && len(texts) > 0 {
+			more++
+			continue
+		}
 		texts = append(texts, equal.text(name, item[name]))
 	}
 	at, ok := expiring.Of(item, p.spec.TTLAttribute)
-	return append(row, summary(texts, ok && !at.After(p.now())))
+	return append(row, summary(texts, more, ok && !at.After(p.now())))
 }
 
-// summary returns as many texts as a line has room for. There is always one, if it is cut off.
-func summary(texts []string, expired bool) string {
+// summary returns as many texts as a line has room for, and how many there are beyond these and
+// so many more. There is always one, if it is cut off.
+func summary(texts []string, more int, expired bool) string {
 	text, shown := "", 0
 	if expired {
 		text = "EXPIRED"
@@ -183,8 +190,8 @@ func summary(texts []string, expired bool) string {
 	if shown == 0 && len(texts) > 0 {
 		text, shown = strings.TrimPrefix(text+" "+string([]rune(texts[0])[:maxSummary-len("EXPIRED ")])+"…", " "), 1
 	}
-	if more := len(texts) - shown; more > 0 {
-		text += fmt.Sprintf(" … %d more", more)
+	if more += len(texts) - shown; more > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s … %d more", text, more), " ")
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/kinds"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/similar"
 	"github.com/singletable/singletable/schema"
@@ -116,10 +117,24 @@ func (p *program) search(ctx context.Context, args []string) error {
 		}
 		return p.printJSON(out)
 	}
-	lines := printer{p, t.schema, "", false, false}
+	if err := p.printMatches(t.schema, matches); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stderr, "%s, %.0f bytes of vectors\n", quantity.Of(len(matches), "item"), spent.VectorBytes)
+	var kinds kinds.Finder
+	for _, m := range matches {
+		kinds.Add(t.schema, m.Item)
+	}
+	p.noteRows(t.schema, rest[1], kinds)
+	return nil
+}
+
+// printMatches prints a line for each match: the score before what query prints.
+func (p *program) printMatches(spec schema.Table, matches []table.Match[table.Item]) error {
+	lines := printer{p, spec, "", false, false}
 	names := lines.columnNames()
-	if t.schema.SK != "" {
-		names = slices.Insert(names, 0, t.schema.PK)
+	if spec.SK != "" {
+		names = slices.Insert(names, 0, spec.PK)
 	}
 	items := make([]table.Item, len(matches))
 	for i, m := range matches {
@@ -133,9 +148,7 @@ func (p *program) search(ctx context.Context, args []string) error {
 		}
 		rows[i] = slices.Insert(rows[i], 0, first)
 	}
-	err = p.print(columns(rows))
-	fmt.Fprintf(p.stderr, "%s, %.0f bytes of vectors\n", quantity.Of(len(matches), "item"), spent.VectorBytes)
-	return err
+	return p.print(columns(rows))
 }
 
 func vectorNames(spec schema.Table) string {

@@ -219,7 +219,8 @@ func ranks(items []table.Item, keyed []string) map[string]Rank {
 		said := keysOf(item, keyed)
 		for name, value := range item {
 			r := rankOf(name, value)
-			if slices.ContainsFunc(forms(name, value), said.says) {
+			// The amount of one item can be a number of its key by chance.
+			if (r != Much || len(items) > 1) && slices.ContainsFunc(forms(name, value), said.says) {
 				r = Keyed
 			}
 			// One telling value is enough.
@@ -231,7 +232,8 @@ func ranks(items []table.Item, keyed []string) map[string]Rank {
 	for name := range all {
 		same := len(items) > 1 && !slices.ContainsFunc(items, func(i table.Item) bool { return !edit.Equal(i[name], items[0][name]) })
 		switch {
-		case same && (len(items) >= manyRows || all[name] >= Keyed):
+		case all[name] == Keyed:
+		case same && len(items) >= manyRows:
 			all[name] = Same
 		case same:
 			all[name] += Alike

@@ -33,8 +33,8 @@ func TestOrder(t *testing.T) {
 	spec := schema.Table{Name: "T", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
 	kind := func(item table.Item) string { return item["entityType"].(*types.AttributeValueMemberS).Value }
 	for rows, want := range map[int]string{
-		2: "title state _md token version channel sk pk entityCounted entityType gsi1pk",
-		5: "title state _md token version sk channel pk entityCounted entityType gsi1pk",
+		2: "title state _md token version channel pk sk entityCounted entityType gsi1pk",
+		5: "title state _md token version pk sk channel entityCounted entityType gsi1pk",
 	} {
 		var items []table.Item
 		for n := range rows {
@@ -67,6 +67,14 @@ func TestKeyed(t *testing.T) {
 		if got := choice.Rank(item, "placedAt") == telling.Keyed; got != c.want {
 			t.Errorf("%s says %v: %t", key, c.value, got)
 		}
+	}
+	line := table.Item{"sk": str("LINE#2"), "quantity": number("2")}
+	if got := telling.Choose(schema.Table{Name: "T"}, []table.Item{line}, func(table.Item) string { return "" }, []string{"sk"}).Rank(line, "quantity"); got != telling.Much {
+		t.Errorf("rank %d of an amount that is a number of the key by chance", got)
+	}
+	same := table.Item{"pk": str("TENANT#acme"), "tenant": str("acme")}
+	if got := telling.Choose(schema.Table{Name: "T"}, []table.Item{same, same}, func(table.Item) string { return "" }, []string{"pk"}).Rank(same, "tenant"); got != telling.Keyed {
+		t.Errorf("rank %d of what the key of each row says", got)
 	}
 	items := []table.Item{{"sk": number("1"), "line": number("1")}, {"sk": number("2"), "line": number("7")}}
 	choice := telling.Choose(schema.Table{Name: "T"}, items, func(table.Item) string { return "" }, []string{"sk"})
