@@ -96,8 +96,8 @@ func (p *program) count(ctx context.Context, args []string) error {
 func (c *itemCount) add(spec schema.Table, index string, items int, s table.Stats) {
 	c.Items += int64(items)
 	c.ReadUnits += s.Capacity
-	// Only the expiry leaves items out. An engine for tests can also count an item at which
-	// a response of 1 MB ends.
+	// Without a filter both are the same, but on an engine for tests. AWS: Query, Amazon DynamoDB
+	// API Reference.
 	if spec.TTLAttribute != "" && holds(spec, index, spec.TTLAttribute) {
 		c.Expired += int64(s.Scanned - items)
 	}

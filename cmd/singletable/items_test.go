@@ -296,7 +296,7 @@ func TestPutRefuses(t *testing.T) {
 	t.Parallel()
 	name := tabletest.New(t, appCore(), nil).Schema().Name
 	for text, says := range map[string]string{
-		`{`:                                    "standard input: line 1, column 2: is not JSON, or was cut off",
+		`{`:                                    "standard input: line 1, column 2: is not JSON, or was cut off\n  Put takes what get -json prints",
 		`{"pk": {"S": "A"}}`:                   `attribute "sk"`,
 		`{"pk": {"S": "A"}, "sk": {"N": "1"}}`: "sk",
 		`{"pk": {"S": "A"}, "sk": {"S": "B"}, "n": {"N": "NaN"}}`:                                  "n",

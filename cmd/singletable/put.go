@@ -190,7 +190,7 @@ func (p *program) readItem(file string) (table.Item, error) {
 	}
 	item, err := dynamojson.Decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w\nPut takes what get -json prints, such as {\"Item\":{\"pk\":{\"S\":\"USER#1\"}}}", file, err)
 	}
 	return item, nil
 }
