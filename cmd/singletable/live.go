@@ -120,6 +120,6 @@ func (p *program) advise(ctx context.Context, err error, permissions string) err
 }
 
 // unknownCredentials are the codes of errors about credentials that have expired or are others
-// than DynamoDB knows. AWS: "Error handling with DynamoDB", Amazon DynamoDB Developer Guide, and
-// Common Error Types, Amazon DynamoDB API Reference.
+// than DynamoDB knows. AWS: "Error handling with DynamoDB", Amazon DynamoDB Developer Guide;
+// "Common Errors", Amazon DynamoDB API Reference.
 var unknownCredentials = []string{"ExpiredTokenException", "InvalidSignatureException", "MissingAuthenticationTokenException", "UnrecognizedClientException"}
