@@ -143,3 +143,37 @@ func commandRows(patterns string) []row {
 		},
 	})
 }
+
+// The commands that read say on the table of each peer what they say on ours: a line of query has
+// what differs, and not what the key has already.
+func TestCommandsOnAPeersTable(t *testing.T) {
+	t.Parallel()
+	for _, p := range peers {
+		if p.order == nil { // It has no orders.
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, p.file, p.spec)
+			for i, id := range []string{"o-1", "o-2", "o-3"} {
+				o := anOrder
+				o.ID, o.Total = id, o.Total+i
+				s.call("create", p.order(o))
+			}
+			name, key := s.table.Schema().Name, s.table.KeyOf("", s.scan()[0])
+			for command, says := range map[string]string{
+				"get " + name + " " + string(key.PK) + " " + string(key.SK): "total  ",
+				"query " + name + " " + string(key.PK):                      "total=",
+				"count " + name + " " + string(key.PK):                      "3 items, 0.5 read units",
+				"hot " + name:                                               "3 items in 1 partition",
+				"dump " + name:                                              `"total":{"N":`,
+				"schema -sample 10 " + name:                                 `"name": "` + name,
+			} {
+				out, said, ok := s.singletable(strings.Fields(command)...)
+				if !ok || !strings.Contains(out, says) || strings.Contains(out, "customerId=") || strings.Contains(said, "operation error") {
+					t.Errorf("%s: %v\n%s%s", command, ok, out, said)
+				}
+			}
+		})
+	}
+}
