@@ -31,12 +31,8 @@ type built struct {
 
 func (p *program) version(_ context.Context, args []string) error {
 	fs, asJSON := flags("version")
-	rest, err := p.parse(fs, versionHelp, args)
-	switch {
-	case err != nil:
+	if _, err := p.parse(fs, versionHelp, args, takes{0, 0, "no argument"}); err != nil {
 		return err
-	case len(rest) > 0:
-		return usageError("it takes no argument")
 	}
 	out := build()
 	text := fmt.Sprintf("singletable %s, library %s, %s\n", out.Version, out.Library, out.Go)

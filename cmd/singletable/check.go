@@ -72,11 +72,11 @@ func newDesignFlags(fs *flag.FlagSet) designFlags {
 func (p *program) check(_ context.Context, args []string) error {
 	fs, asJSON := flags("check")
 	f := newDesignFlags(fs)
-	rest, err := p.parse(fs, checkHelp, args)
+	rest, err := p.parse(fs, checkHelp, args, oneSchema)
 	if err != nil {
 		return err
 	}
-	if err := f.validate(rest, *asJSON); err != nil {
+	if err := f.validate(rest[0], *asJSON); err != nil {
 		return err
 	}
 	out, err := p.checkFile(rest[0], f)
@@ -91,11 +91,8 @@ func (p *program) check(_ context.Context, args []string) error {
 }
 
 // validate checks the command line.
-func (f designFlags) validate(args []string, asJSON bool) error {
-	if len(args) != 1 {
-		return usageError("it takes one schema file")
-	}
-	inputs := slices.DeleteFunc([]string{args[0], *f.base, *f.load}, func(name string) bool { return name != "-" })
+func (f designFlags) validate(file string, asJSON bool) error {
+	inputs := slices.DeleteFunc([]string{file, *f.base, *f.load}, func(name string) bool { return name != "-" })
 	switch {
 	case len(inputs) > 1:
 		return usageError("standard input is one file")

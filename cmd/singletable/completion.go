@@ -21,15 +21,18 @@ Examples:
   singletable completion fish >~/.config/fish/completions/singletable.fish
 `
 
+// shells are those for which there is a script.
+const shells = "the name of a shell: bash, zsh or fish"
+
 func (p *program) completion(_ context.Context, args []string) error {
 	fs, asJSON := flags("completion")
-	rest, err := p.parse(fs, completionHelp, args)
+	rest, err := p.parse(fs, completionHelp, args, takes{1, 1, shells})
 	if err != nil {
 		return err
 	}
 	scripts := map[string]func([]completed) string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}
-	if len(rest) != 1 || scripts[rest[0]] == nil {
-		return usageError("it takes the name of a shell: bash, zsh or fish")
+	if scripts[rest[0]] == nil {
+		return usageError("it takes " + shells)
 	}
 	script := scripts[rest[0]](completedCommands())
 	if *asJSON {

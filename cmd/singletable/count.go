@@ -59,13 +59,11 @@ func (p *program) count(ctx context.Context, args []string) error {
 	f := partitionFlags(fs)
 	scan := fs.Bool("scan", false, "read the whole table to count exactly; needs -yes")
 	yes := fs.Bool("yes", false, "with -scan: read the whole table")
-	rest, err := p.parse(fs, countHelp, args)
+	rest, err := p.parse(fs, countHelp, args, takes{1, many, "the name of a table"})
 	narrowed := *f.prefix != "" || *f.from != "" || *f.to != "" || len(f.sks) > 0
 	switch {
 	case err != nil:
 		return err
-	case len(rest) == 0:
-		return usageError("it takes the name of a table")
 	case len(rest) > 1 && *scan:
 		return usageError("-scan counts the whole table: give no partition key")
 	case len(rest) == 1 && narrowed:

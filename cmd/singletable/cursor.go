@@ -64,12 +64,9 @@ func (p *program) cursor(_ context.Context, args []string) error {
 	fs, asJSON := flags("cursor")
 	file := fs.String("keys", "", "`file` with the keys, instead of "+keysVariable)
 	ttl := fs.Duration("ttl", defaultTTL, "lifetime of the service's cursors")
-	rest, err := p.parse(fs, cursorHelp, args)
+	rest, err := p.parse(fs, cursorHelp, args, takes{1, 1, "one cursor"})
 	if err != nil {
 		return err
-	}
-	if len(rest) != 1 {
-		return usageError("it takes one cursor")
 	}
 	if *ttl < time.Second {
 		return usageError(fmt.Sprintf("-ttl %v is under a second", *ttl))

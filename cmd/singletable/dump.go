@@ -109,12 +109,9 @@ func (f dumpFlags) check(asJSON bool) error {
 func (p *program) dump(ctx context.Context, args []string) error {
 	fs, asJSON := flags("dump")
 	f := newDumpFlags(fs)
-	rest, err := p.parse(fs, dumpHelp, args)
+	rest, err := p.parse(fs, dumpHelp, args, takes{1, 1, "the name of one table"})
 	if err != nil {
 		return err
-	}
-	if len(rest) != 1 {
-		return usageError("it takes the name of one table")
 	}
 	if err := f.check(*asJSON); err != nil {
 		return err

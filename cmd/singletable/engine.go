@@ -85,12 +85,8 @@ func (f engineFlags) check() error {
 func (p *program) engine(ctx context.Context, args []string) error {
 	fs, asJSON := flags("engine")
 	f := newEngineFlags(fs)
-	rest, err := p.parse(fs, engineHelp, args)
-	if err != nil {
+	if _, err := p.parse(fs, engineHelp, args, takes{0, 0, "no argument"}); err != nil {
 		return err
-	}
-	if len(rest) > 0 {
-		return usageError(fmt.Sprintf("unexpected argument %q", rest[0]))
 	}
 	if err := f.check(); err != nil {
 		return err

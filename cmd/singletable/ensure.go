@@ -42,14 +42,14 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 	fs, asJSON := flags("ensure")
 	name := fs.String("table", "", "`name` of the table, instead of the one in the file")
 	wait := fs.Duration("wait", time.Hour, "how long to wait for the table and its indexes")
-	rest, err := p.parse(fs, ensureHelp, args)
+	rest, err := p.parse(fs, ensureHelp, args, oneSchema)
 	switch {
 	case err != nil:
 		return err
 	case *wait < time.Second:
 		return usageError("-wait must be at least 1s")
 	}
-	spec, live, err := p.compared(ctx, rest, *name)
+	spec, live, err := p.compared(ctx, rest[0], *name)
 	if err != nil {
 		return err
 	}

@@ -67,18 +67,15 @@ type segment struct {
 
 func (p *program) explain(_ context.Context, args []string) error {
 	fs, asJSON := flags("explain")
-	rest, err := p.parse(fs, explainHelp, args)
+	rest, err := p.parse(fs, explainHelp, args, takes{1, 2, "a key, or a partition key and a sort key"})
 	if err != nil {
 		return err
 	}
 	var out explained
-	switch len(rest) {
-	case 1:
+	if len(rest) == 1 {
 		out.Parts = []part{explainKey(rest[0])}
-	case 2:
+	} else {
 		out.Parts = []part{explainPK(rest[0]), explainSK(rest[1])}
-	default:
-		return usageError("it takes a key, or a partition key and a sort key")
 	}
 	out.Valid = true
 	for _, part := range out.Parts {

@@ -55,12 +55,9 @@ func (p *program) get(ctx context.Context, args []string) error {
 	fs, asJSON := flags("get")
 	consistent := fs.Bool("consistent", false, "read consistently, at twice the read units")
 	schemaFile := fs.String("schema", "", schemaUsage)
-	rest, err := p.parse(fs, getHelp, args)
+	rest, err := p.parse(fs, getHelp, args, takes{2, 3, "the name of a table and a key"})
 	if err != nil {
 		return err
-	}
-	if len(rest) < 2 || len(rest) > 3 {
-		return usageError("it takes the name of a table and a key")
 	}
 	t, err := p.openStored(ctx, rest[0], *schemaFile, nil)
 	if err != nil {

@@ -94,12 +94,10 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	index := fs.String("index", "", "`name` of the index; the table itself by default")
 	period := fs.Duration("stream", 0, "count the writes that the stream gets in this `time` instead, such as 30s")
 	schemaFile := fs.String("schema", "", schemaUsage)
-	rest, err := p.parse(fs, hotHelp, args)
+	rest, err := p.parse(fs, hotHelp, args, takes{1, 1, "the name of one table"})
 	switch {
 	case err != nil:
 		return err
-	case len(rest) != 1:
-		return usageError("it takes the name of one table")
 	case *items < 1 || *items > 1_000_000:
 		return usageError("-items must be 1 to 1000000")
 	case *period < 0 || *period > 0 && *period < time.Second:

@@ -89,12 +89,10 @@ func (p *program) load(ctx context.Context, args []string) error {
 	check := set.Bool("check", false, "check all lines and write nothing")
 	file := set.String("schema", "", rawSchemaUsage)
 	rate := set.Float64("rate", 0, "write `units` per second to take at most; no bound by default")
-	rest, err := p.parse(set, loadHelp, args)
+	rest, err := p.parse(set, loadHelp, args, takes{1, 2, "the name of a table, and one file"})
 	switch {
 	case err != nil:
 		return err
-	case len(rest) < 1 || len(rest) > 2:
-		return usageError("it takes the name of a table, and one file")
 	case !(*rate >= 0) || math.IsInf(*rate, 0):
 		return usageError("-rate must be a number of write units")
 	}

@@ -55,12 +55,10 @@ func (p *program) mcp(ctx context.Context, args []string) error {
 	fs.Float64Var(&session.Units, "session-units", 1000, "read `units` that a session may take")
 	fs.IntVar(&session.Items, "session-items", 2000, "`items` that a session may return")
 	fs.IntVar(&session.Bytes, "session-bytes", 2<<20, "`bytes` of items that a session may return")
-	rest, err := p.parse(fs, mcpHelp, args)
+	rest, err := p.parse(fs, mcpHelp, args, oneSchema)
 	switch {
 	case err != nil:
 		return err
-	case len(rest) != 1:
-		return usageError("it takes one schema file")
 	case rest[0] == "-":
 		return usageError("standard input is the agent's: name a schema file")
 	}

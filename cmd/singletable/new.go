@@ -60,12 +60,9 @@ type copied struct {
 // new is the command of this name.
 func (p *program) new(ctx context.Context, args []string) error {
 	fs, asJSON := flags("new")
-	rest, err := p.parse(fs, newHelp, args)
+	rest, err := p.parse(fs, newHelp, args, takes{3, 3, "a system, a directory and a module path"})
 	if err != nil {
 		return err
-	}
-	if len(rest) != 3 {
-		return usageError(fmt.Sprintf("it takes a system, a directory and a module path, and has %d arguments", len(rest)))
 	}
 	w := copied{System: rest[0], Dir: rest[1], Module: rest[2]}
 	if all := system.Names(); !slices.Contains(all, w.System) {

@@ -43,11 +43,11 @@ type planned struct {
 func (p *program) plan(ctx context.Context, args []string) error {
 	fs, asJSON := flags("plan")
 	name := fs.String("table", "", "`name` of the table, instead of the one in the file")
-	rest, err := p.parse(fs, planHelp, args)
+	rest, err := p.parse(fs, planHelp, args, oneSchema)
 	if err != nil {
 		return err
 	}
-	spec, live, err := p.compared(ctx, rest, *name)
+	spec, live, err := p.compared(ctx, rest[0], *name)
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 )
 
 // The exit codes.
@@ -155,10 +157,31 @@ func flags(name string) (fs *flag.FlagSet, asJSON *bool) {
 	return fs, fs.Bool("json", false, "print one JSON object")
 }
 
-// parse reads flags and arguments in any order and returns the arguments. What
+// takes is how many arguments a command has, and what they are.
+type takes struct {
+	least, most int
+	what        string
+}
+
+// many is the most arguments of a command that has no bound.
+const many = math.MaxInt
+
+// oneSchema is for the commands about a schema file.
+var oneSchema = takes{1, 1, "one schema file"}
+
+// parse is parseAny for a command that takes so many arguments.
+func (p *program) parse(fs *flag.FlagSet, help string, args []string, takes takes) ([]string, error) {
+	rest, err := p.parseAny(fs, help, args)
+	if err == nil && (len(rest) < takes.least || len(rest) > takes.most) {
+		err = usageError(fmt.Sprintf("it takes %s, and has %s", takes.what, quantity.Of(len(rest), "argument")))
+	}
+	return rest, err
+}
+
+// parseAny reads flags and arguments in any order and returns the arguments. What
 // comes after -- are arguments. With -h it prints the help and returns
 // flag.ErrHelp.
-func (p *program) parse(fs *flag.FlagSet, help string, args []string) ([]string, error) {
+func (p *program) parseAny(fs *flag.FlagSet, help string, args []string) ([]string, error) {
 	var rest []string
 	for {
 		before := len(args)

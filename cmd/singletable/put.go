@@ -121,12 +121,9 @@ type jsonDifference struct {
 func (p *program) put(ctx context.Context, args []string) error {
 	fs, asJSON := flags("put")
 	f := newWriteFlags(fs)
-	rest, err := p.parse(fs, putHelp, args)
+	rest, err := p.parse(fs, putHelp, args, takes{1, 2, "the name of a table and a file with an item"})
 	if err != nil {
 		return err
-	}
-	if len(rest) < 1 || len(rest) > 2 {
-		return usageError("it takes the name of a table and a file with an item")
 	}
 	file := "-"
 	if len(rest) == 2 {
@@ -157,12 +154,9 @@ func (p *program) put(ctx context.Context, args []string) error {
 func (p *program) delete(ctx context.Context, args []string) error {
 	fs, asJSON := flags("delete")
 	f := newWriteFlags(fs)
-	rest, err := p.parse(fs, deleteHelp, args)
+	rest, err := p.parse(fs, deleteHelp, args, takes{2, 3, "the name of a table and a key"})
 	if err != nil {
 		return err
-	}
-	if len(rest) < 2 || len(rest) > 3 {
-		return usageError("it takes the name of a table and a key")
 	}
 	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *editing) (edit.Plan, error) {
 		key, err := keyOf(e.table.Schema(), rest[1:])

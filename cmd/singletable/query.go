@@ -245,12 +245,9 @@ func (f queryFlags) query(spec schema.Table, pks []string) (table.Query, error) 
 func (p *program) query(ctx context.Context, args []string) error {
 	fs, asJSON := flags("query")
 	f := newQueryFlags(fs)
-	rest, err := p.parse(fs, queryHelp, args)
+	rest, err := p.parse(fs, queryHelp, args, takes{2, many, "the name of a table and a partition key"})
 	if err != nil {
 		return err
-	}
-	if len(rest) < 2 {
-		return usageError("it takes the name of a table and a partition key")
 	}
 	if err := f.check(); err != nil {
 		return err

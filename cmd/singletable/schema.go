@@ -48,12 +48,9 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	fs, _ := flags("schema") // The output is JSON in any case.
 	sample := fs.Int("sample", 0, "read at most `n` items and add the entities that they show")
 	kind := fs.String("type", "", "`name` of the attribute with an item's type, if it is not entityType")
-	rest, err := p.parse(fs, schemaHelp, args)
+	rest, err := p.parse(fs, schemaHelp, args, takes{1, 1, "the name of one table"})
 	if err != nil {
 		return err
-	}
-	if len(rest) != 1 {
-		return usageError("it takes the name of one table")
 	}
 	if *sample < 0 {
 		return usageError("-sample is a number of items")

@@ -81,11 +81,11 @@ func newSearchFlags(fs *flag.FlagSet) *searchFlags {
 func (p *program) search(ctx context.Context, args []string) error {
 	fs, asJSON := flags("search")
 	f := newSearchFlags(fs)
-	rest, err := p.parse(fs, searchHelp, args)
+	rest, err := p.parse(fs, searchHelp, args, takes{2, 4, "the names of a table and an index, and a key or -vector"})
 	switch {
 	case err != nil:
 		return err
-	case *f.vector == "" && (len(rest) < 3 || len(rest) > 4):
+	case *f.vector == "" && len(rest) < 3:
 		return usageError("it takes the names of a table and an index, and a key or -vector")
 	case *f.vector != "" && len(rest) != 2:
 		return usageError("with -vector it takes the names of a table and an index")

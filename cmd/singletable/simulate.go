@@ -83,12 +83,10 @@ func newSimulateFlags(fs *flag.FlagSet) simulateFlags {
 func (p *program) simulate(_ context.Context, args []string) error {
 	fs, asJSON := flags("simulate")
 	f := newSimulateFlags(fs)
-	rest, err := p.parse(fs, simulateHelp, args)
+	rest, err := p.parse(fs, simulateHelp, args, takes{1, 1, "the name of a file, or - for standard input"})
 	switch {
 	case err != nil:
 		return err
-	case len(rest) != 1:
-		return usageError("it takes the name of a file, or - for standard input")
 	case !(*f.factor > 0 && *f.factor <= 1e6):
 		return usageError("-factor must be above 0, and at most 1,000,000")
 	case *f.seconds < 0 || *f.seconds > 7*24*3600:

@@ -51,11 +51,11 @@ type verified struct {
 func (p *program) verify(ctx context.Context, args []string) error {
 	fs, asJSON := flags("verify")
 	name := fs.String("table", "", "`name` of the table, instead of the one in the file")
-	rest, err := p.parse(fs, verifyHelp, args)
+	rest, err := p.parse(fs, verifyHelp, args, oneSchema)
 	if err != nil {
 		return err
 	}
-	spec, live, err := p.compared(ctx, rest, *name)
+	spec, live, err := p.compared(ctx, rest[0], *name)
 	if err != nil {
 		return err
 	}
@@ -86,11 +86,8 @@ func unsupported(err error) []string {
 
 // compared reads the schema file that is the only argument, and connects to the DynamoDB
 // that it is compared with.
-func (p *program) compared(ctx context.Context, args []string, name string) (spec schema.Table, live live, err error) {
-	if len(args) != 1 {
-		return spec, live, usageError("it takes one schema file")
-	}
-	if spec, err = p.readSchema(args[0], name); err != nil {
+func (p *program) compared(ctx context.Context, file, name string) (spec schema.Table, live live, err error) {
+	if spec, err = p.readSchema(file, name); err != nil {
 		return spec, live, err
 	}
 	live, err = p.connect(ctx)

@@ -78,14 +78,12 @@ func (p *program) view(ctx context.Context, args []string) error {
 	kind := fs.String("type", "", "`name` of the attribute with an item's type, if it is not entityType")
 	write := fs.Bool("write", false, "let the pages create, change and delete items")
 	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
-	rest, err := p.parse(fs, viewHelp, args)
+	rest, err := p.parse(fs, viewHelp, args, takes{0, 1, "the name of one table"})
 	if err != nil {
 		return err
 	}
 	named := len(rest) == 1
 	switch {
-	case len(rest) > 1:
-		return usageError(fmt.Sprintf("unexpected argument %q", rest[1]))
 	case named && *name != "":
 		return usageError("a table is named twice")
 	case named:
