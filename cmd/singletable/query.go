@@ -23,8 +23,9 @@ const queryHelp = `Usage: singletable query [flags] TABLE PK…
 
 Query prints the items of one partition of a table or an index, in the order of their
 sort keys: a line for each with keys, type, and the beginning of its attributes, those
-first that tell the lines apart. Items that have expired are printed, too, and marked. For
-an index whose partition key has several attributes, give a value for each.
+first that tell the lines apart. What the keys say already is left out. "… 3 more" counts
+what a line does not have. Items that have expired are printed, too, and marked. For an
+index whose partition key has several attributes, give a value for each.
 
 -prefix, -from and -to narrow the sort keys; they are key text as it is stored, such as
 TX#2024-01. -from and -to are included. A number is written as text (12.5), a binary key
