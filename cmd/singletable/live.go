@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -99,10 +100,13 @@ func (p *program) adviseRequest(ctx context.Context, err error, permissions stri
 // deadline.
 func (p *program) advise(ctx context.Context, err error, permissions string) error {
 	api, _ := errors.AsType[smithy.APIError](err)
+	_, unsent := errors.AsType[*smithyhttp.RequestSendError](err)
 	name, at := endpoint()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("no result within %v: %w", p.patience, err)
+	case unsent:
+		err = fmt.Errorf("there is no connection to DynamoDB\n%w", err)
 	case api != nil && api.ErrorCode() == "AccessDeniedException":
 		err = fmt.Errorf("the credentials are not allowed to do this; the command needs %s\n%w", permissions, err)
 	case api != nil && slices.Contains(unknownCredentials, api.ErrorCode()):

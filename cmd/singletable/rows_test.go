@@ -130,4 +130,8 @@ func TestNoItemHasAType(t *testing.T) {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
+	empty := tabletest.New(t, appCore(), nil).Schema().Name
+	if got := run(t, nil, "", "schema", "-sample", "10", empty); !strings.Contains(got.stderr, "No item was read, so the file has no entities.\n") {
+		t.Errorf("%+v", got)
+	}
 }

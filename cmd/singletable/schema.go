@@ -111,6 +111,9 @@ func (p *program) sampled(ctx context.Context, live live, spec schema.Table, lim
 		return tablemodel.Model{}, err
 	}
 	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity.Of(len(read.Items), "item"), quantity.Of(read.Stats.Capacity, "read unit"))
+	if len(read.Items) == 0 {
+		fmt.Fprintln(p.stderr, "No item was read, so the file has no entities.")
+	}
 	var kinds kinds.Finder
 	kinds.Add(spec.WithDefaults(), read.Items...)
 	p.noteUntyped(spec.WithDefaults(), "", kinds)

@@ -129,10 +129,16 @@ func TestVerifyNamesTheVariableOfTheEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = silent.Close() }()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil || closed.Close() != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"} {
 		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 		t.Setenv(name, web.URL)
 		trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "StatusCode: 404", "\n  "+name+" is set")
+		t.Setenv(name, "http://"+closed.Addr().String())
+		trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "singletable verify: there is no connection to DynamoDB\n", "\n  "+name+" is set")
 		t.Setenv(name, "http://"+silent.Addr().String())
 		trouble(t, runFor(t, 100*time.Millisecond, nil, encode(t, appCore()), "verify", "-"), "no result within 100ms", "\n  "+name+" is set")
 	}
