@@ -25,7 +25,7 @@ require (
 	github.com/pb33f/libopenapi v0.41.8
 	github.com/pb33f/libopenapi-validator v0.16.2
 	github.com/rs/cors v1.11.1
-	github.com/singletable/singletable v0.1.0-rc.1
+	github.com/singletable/singletable v0.1.0-rc.2
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/text v0.43.0
 	golang.org/x/time v0.16.0

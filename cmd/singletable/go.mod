@@ -13,7 +13,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/singletable/singletable v0.1.0-rc.1
+	github.com/singletable/singletable v0.1.0-rc.2
 	golang.org/x/mod v0.42.0
 )
 
