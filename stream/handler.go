@@ -17,6 +17,8 @@ type Handler interface {
 	handles() string
 	// owns returns further types of the entity's items, which are no values.
 	owns() []string
+	// version returns the attribute of the entity's Version, "" for none.
+	version() string
 	// problem returns what is wrong with the handler, for a table.
 	problem(schema.Table) string
 	// handle is given the images of a record that are of the type. One of them can be
@@ -52,6 +54,8 @@ func (h on[T]) owns() []string {
 	all := h.repo.Types()
 	return all[min(1, len(all)):]
 }
+
+func (h on[T]) version() string { return h.repo.Form().Version }
 
 func (h on[T]) problem(spec schema.Table) string {
 	if h.handles() == "" || h.do == nil {
@@ -140,6 +144,8 @@ func IgnoreOther() Handler {
 }
 
 func (other) handles() string { return "" }
+
+func (other) version() string { return "" }
 
 func (other) owns() []string { return nil }
 

@@ -50,9 +50,10 @@ type delivery struct {
 
 // arrange puts the records of Kinesis in the order of their changes: the stream can have them
 // twice, and out of order. Those of one item are in the order of their times, and at one time in
-// that in which each has for its old image the new one before it. AWS: "Kinesis Data Streams for DynamoDB", Amazon
+// that in which each has for its old image the new one before it. Where records are missing, the
+// version of the old image is the order. AWS: "Kinesis Data Streams for DynamoDB", Amazon
 // DynamoDB Developer Guide.
-func (d *delivery) arrange() {
+func (d *delivery) arrange(version func(table.Item) int) {
 	of := map[string][]*record{}
 	for i, r := range d.records {
 		r.position = i
@@ -65,7 +66,7 @@ func (d *delivery) arrange() {
 		return
 	}
 	for key, records := range of {
-		of[key] = inOrder(records)
+		of[key] = inOrder(records, version)
 	}
 	next := d.records[:0:0]
 	for _, r := range d.records {
@@ -82,8 +83,11 @@ func (d *delivery) arrange() {
 }
 
 // inOrder returns the records of an item in the order of its changes, each once.
-func inOrder(records []*record) (all []*record) {
-	slices.SortStableFunc(records, func(a, b *record) int { return a.at.Compare(b.at) })
+func inOrder(records []*record, version func(table.Item) int) (all []*record) {
+	slices.SortStableFunc(records, func(a, b *record) int {
+		//mutants:guard stream: changes of one time with others between are in the order of their versions | TestKinesisChangesWithVersions | cmp.Compare(version(a.old), version(b.old)) => 0
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(version(a.old), version(b.old)))
+	})
 	for len(records) > 0 {
 		n := 1
 		for n < len(records) && records[n].at.Equal(records[0].at) {

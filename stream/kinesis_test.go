@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -51,6 +53,16 @@ func shipped(table, item string, micros, old, new int) map[string]any {
 		"eventSource": "aws:kinesis", "eventID": "shardId-0:" + sequence, "eventName": "aws:kinesis:record",
 		"eventSourceARN": "arn:aws:kinesis:eu-west-1:123456789012:stream/changes",
 	}
+}
+
+// edit changes the record of DynamoDB in one of shipped.
+func edit(t *testing.T, shipped map[string]any, change func(record map[string]any)) {
+	t.Helper()
+	of := shipped["kinesis"].(map[string]any)
+	var record map[string]any
+	expect.OK(t, json.Unmarshal(expect.Value(base64.StdEncoding.DecodeString(of["data"].(string)))(t), &record))
+	change(record)
+	of["data"] = base64.StdEncoding.EncodeToString(expect.Value(json.Marshal(record))(t))
 }
 
 // flat returns the record as EventBridge Pipes gives it.
@@ -146,15 +158,7 @@ func TestKinesisChangesOfOneTime(t *testing.T) {
 		var all []map[string]any
 		for i, change := range c.changes {
 			one := shipped(tbl.Schema().Name, "A", change[0], change[1], change[2])
-			of := one["kinesis"].(map[string]any)
-			data, err := base64.StdEncoding.DecodeString(of["data"].(string))
-			expect.OK(t, err)
-			var change map[string]any
-			expect.OK(t, json.Unmarshal(data, &change))
-			change["eventID"] = fmt.Sprint("e", i)
-			data, err = json.Marshal(change)
-			expect.OK(t, err)
-			of["data"] = base64.StdEncoding.EncodeToString(data)
+			edit(t, one, func(record map[string]any) { record["eventID"] = fmt.Sprint("e", i) })
 			all = append(all, one, one)
 		}
 		for range 50 {
@@ -162,6 +166,55 @@ func TestKinesisChangesOfOneTime(t *testing.T) {
 			var got []string
 			deliver(t, values(t, tbl, &got, ""), event(all...))
 			expect.Equal(t, what, got, c.want)
+		}
+	}
+}
+
+// Changes of one time are in the order of the entity's version where the event does not have what
+// was between them.
+func TestKinesisChangesWithVersions(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	type Meter struct {
+		ID      string `dynamodbav:"id"`
+		Value   int    `dynamodbav:"value"`
+		Version int64  `dynamodbav:"version"`
+	}
+	meters := expect.Value(repo.New(tbl, repo.Entity[Meter]{
+		Type: "METER", Version: "version",
+		Key: func(m Meter) keys.Key { return keys.Key{PK: keys.Prefix("METER").PK(m.ID), SK: keys.Metadata} },
+	}))(t)
+	var got []string
+	r := newRouter(t, tbl, nil, stream.On(meters, func(_ context.Context, c stream.Change[Meter]) error {
+		got = append(got, fmt.Sprint(c.Kind, " ", cmp.Or(c.New, c.Old).Value))
+		return nil
+	}))
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		changes [][2]int // the values before and after, which are the versions
+		want    []string
+	}{
+		{[][2]int{{0, 1}, {2, 3}, {9, 10}}, []string{"insert 1", "modify 3", "modify 10"}},
+		{[][2]int{{2, 3}, {3, 4}, {9, 10}, {10, 0}}, []string{"modify 3", "modify 4", "modify 10", "remove 10"}},
+	} {
+		var all []map[string]any
+		for _, change := range c.changes {
+			one := shipped(tbl.Schema().Name, "METER#a", 1, change[0], change[1])
+			edit(t, one, func(record map[string]any) {
+				change := record["dynamodb"].(map[string]any)
+				for _, name := range []string{"OldImage", "NewImage"} {
+					if image, _ := change[name].(map[string]any); image != nil {
+						image["entityType"], image["id"], image["version"] = map[string]string{"S": "METER"}, map[string]string{"S": "a"}, image["value"]
+					}
+				}
+			})
+			all = append(all, one)
+		}
+		for range 50 {
+			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			got = nil
+			deliver(t, r, event(all...))
+			expect.Equal(t, "changes", got, c.want)
 		}
 	}
 }

@@ -44,7 +44,8 @@ type ItemFailure struct {
 //
 // Kinesis can deliver a change twice, and changes of an item out of order. Handle gives those of
 // one event to the handlers in order, each once: by their times, and at one time by their images,
-// so that each old one is the new one before it. A change is known by its event ID.
+// so that each old one is the new one before it; if a change between is missing, by the entity's
+// integer version. A change is known by its event ID.
 // Nothing is known of other events, so a consumer that must not go back compares [Change].At,
 // which needs a stream with microseconds, with what it has stored; or an integer version, if no
 // entity is created again.
@@ -63,6 +64,7 @@ func (r *Router) Handle(ctx context.Context, event json.RawMessage) (Response, e
 	response := Response{BatchItemFailures: []ItemFailure{}}
 	d, err := parseEvent(event)
 	if err == nil {
+		d.arrange(r.version)
 		err = r.identify(d.records)
 	}
 	if err != nil {

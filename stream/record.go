@@ -86,7 +86,6 @@ func parseEvent(event []byte) (d delivery, err error) {
 	}
 	ok = ok && in.End()
 	if problem == nil && ok && found {
-		d.arrange()
 		return d, nil
 	}
 	return delivery{}, eventError(event, problem, found, len(d.records))

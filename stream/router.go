@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/item"
@@ -30,7 +33,8 @@ type Router struct {
 	schema   schema.Table
 	options  Options
 	handlers map[string]Handler
-	owned    map[string]bool // types of items that are no values
+	versions map[string]string // the attributes of versions, by type
+	owned    map[string]bool   // types of items that are no values
 	types    []string
 }
 
@@ -46,7 +50,7 @@ type Options struct {
 func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error) {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	r := &Router{table: t, options: *cmp.Or(options, &Options{}), handlers: map[string]Handler{}, owned: map[string]bool{}}
+	r := &Router{table: t, options: *cmp.Or(options, &Options{}), handlers: map[string]Handler{}, versions: map[string]string{}, owned: map[string]bool{}}
 	if !made(t) {
 		t = nil
 		bad("the table is not one of table.New")
@@ -69,7 +73,7 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 		case r.handlers[h.handles()] != nil:
 			bad("handler %d: there is another one for type %q", i, h.handles())
 		default:
-			r.handlers[h.handles()] = h
+			r.handlers[h.handles()], r.versions[h.handles()] = h, h.version()
 			for _, name := range h.owns() {
 				r.owned[name] = true
 			}
@@ -82,6 +86,16 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 		return nil, &table.Error{Op: "stream New", Table: r.schema.Name, Err: fmt.Errorf("%w router: %w", table.ErrInvalid, errors.Join(problems...))}
 	}
 	return r, nil
+}
+
+// version returns the integer version of an image, 0 for none.
+func (r *Router) version(image table.Item) int {
+	v, _ := image[r.versions[r.schema.TypeOf(image)]].(*types.AttributeValueMemberN)
+	if v == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(v.Value) // a number that is none orders nothing
+	return n
 }
 
 // made reports whether a table is one of [table.New].
