@@ -374,7 +374,7 @@ func (e *description) counterProblems(p *problems, spec schema.Table, fields []s
 		case name == item.Counted || name == e.Version || slices.Contains(attributesOf(spec), name):
 			p.add("Counted: attribute %q has another use", name)
 		case kind != item.N || !plain || f.Kind() != reflect.Int64 && f.Kind() != reflect.Int:
-			p.add("Counted: attribute %q needs a field of type int64, which holds each number, and is no pointer", name)
+			p.add("Counted: attribute %q needs a field of type int64 or int, and no pointer", name)
 		case known && e.reads(name):
 			p.add("Counted: a function of the entity reads attribute %q, which changes without a write of the entity", name)
 		}

@@ -49,7 +49,8 @@ type Entity[T any] struct {
 	Claims func(T) []keys.Key
 
 	// Counters are numbers in other items that every write of the entity keeps exact, and
-	// Counted the attributes of T, of type int64, in which other entities count. A copy has none.
+	// Counted the attributes of T, of type int64 or int, in which other entities count. A copy
+	// has none.
 	Counters []Counter[T]
 	Counted  []string
 

@@ -220,7 +220,7 @@ func (p *planner) saveMain(d diff) error {
 
 // errMoves returns the error of ops that would move an item.
 func (p *planner) errMoves(name string) error {
-	return fmt.Errorf("%w: the key of %s changes; Update and Save move keys", errInvalidEntity, name)
+	return fmt.Errorf("%w: the key of %s changes, which Update moves", errInvalidEntity, name)
 }
 
 // patch plans a change of the ith item, as a whole if it is too long for an update. Then raw

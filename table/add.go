@@ -265,6 +265,11 @@ func (e *countError) Error() string { return e.err.Error() }
 
 func (e *countError) Unwrap() error { return e.err }
 
+// has reports whether the additions, nil for none, are about an attribute.
+func (a *additions) has(attribute string) bool {
+	return a != nil && slices.ContainsFunc(a.terms, func(t term) bool { return t.Attribute == attribute })
+}
+
 // requirements returns what the additions require of the stored numbers.
 func (a *additions) requirements(stored Item) (all []requirement) {
 	sums, _ := a.sums()

@@ -70,6 +70,7 @@ func TestAddsAreMerged(t *testing.T) {
 		err     error
 		failed  string // the op's name
 		number  int    // its place
+		text    string // in the error
 	}{
 		"one":                    {ops: []table.Op{guest, adding(2)}, want: room{Guests: 4, Beds: 4}},
 		"two":                    {ops: []table.Op{adding(1), guest, adding(1)}, want: room{Guests: 4, Beds: 4}},
@@ -88,7 +89,7 @@ func TestAddsAreMerged(t *testing.T) {
 		"a Patch, full or not":   {ops: []table.Op{adding(3), setName("x").If(no)}, want: room{Guests: 2, Beds: 2}, err: table.ErrLimit, failed: "GUEST beds", number: 1},
 		"a Patch of none":        {ops: []table.Op{adding(1), setName("x")}, missing: true, err: table.ErrNotFound, failed: "ROOM", number: 2},
 		"with an Update":         {ops: []table.Op{table.Update(roomKey, expression.Set(name, expression.Value("x")).Add(expression.Name("n"), expression.Value(1))).IfExists(), adding(2)}, want: room{Name: "x", Guests: 4, Beds: 4}},
-		"an Update of the same":  {ops: []table.Op{table.Update(roomKey, expression.Set(expression.Name("beds"), expression.Value(1))).IfExists(), adding(2)}, want: room{Guests: 2, Beds: 2}, err: table.ErrInvalid, number: 1},
+		"an Update of the same":  {ops: []table.Op{table.Update(roomKey, expression.Set(expression.Name("beds"), expression.Value(1))).IfExists(), adding(2)}, want: room{Guests: 2, Beds: 2}, err: table.ErrInvalid, number: 1, text: "list it in Counted"},
 		"with a Check":           {ops: []table.Op{adding(1), table.CheckExists(roomKey), adding(1)}, want: room{Guests: 4, Beds: 4}},
 		"a Check that fails":     {ops: []table.Op{adding(1), table.Check(roomKey, no).WithName("check")}, want: room{Guests: 2, Beds: 2}, err: table.ErrConditionFailed, failed: "check", number: 2},
 		"a Check of none":        {ops: []table.Op{adding(1), table.CheckExists(roomKey).WithName("check")}, missing: true, err: table.ErrNotFound, failed: "check", number: 2},
@@ -110,6 +111,9 @@ func TestAddsAreMerged(t *testing.T) {
 			err := tbl.Transact(t.Context(), c.ops...)
 			if !errors.Is(err, c.err) {
 				t.Fatalf("got %v, want %v", err, c.err)
+			}
+			if c.text != "" && !strings.Contains(err.Error(), c.text) {
+				t.Errorf("the error does not have %q: %v", c.text, err)
 			}
 			if failed, ok := table.FailedOp(err, ""); ok && (failed.Name != c.failed || failed.OpNumber != c.number) {
 				t.Errorf("op %d %q failed, want %d %q: %v", failed.OpNumber, failed.Name, c.number, c.failed, err)

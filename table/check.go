@@ -107,6 +107,13 @@ func (f formula) checkDistinct(i, j int) error {
 	return fmt.Errorf("%s: attribute %q stands on both sides of an operator or function", f.kind, item.Shortened(f.name(path)))
 }
 
+// overlapError means that two clauses of an update are about an attribute.
+type overlapError struct{ attribute string }
+
+func (e *overlapError) Error() string {
+	return fmt.Sprintf("the update has attribute %q, or a part of it, twice", item.Shortened(e.attribute))
+}
+
 // checkPaths returns why DynamoDB would refuse the clauses of an update together: two are
 // about the same attribute, or one is about a part of what another one is about.
 func (f formula) checkPaths(all []assignment) error {
@@ -115,7 +122,7 @@ func (f formula) checkPaths(all []assignment) error {
 	}
 	ends, within := map[string]bool{}, map[string]byte{} // paths; what the elements below them are
 	overlap := func(a assignment) error {
-		return fmt.Errorf("the update has attribute %q, or a part of it, twice", item.Shortened(f.name(a.path)))
+		return &overlapError{f.name(a.path)}
 	}
 	for _, a := range all {
 		path := f.elements(a.path)

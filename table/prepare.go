@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"cmp"
 	"fmt"
 	"maps"
@@ -176,6 +177,9 @@ func (t *Table) checkExpressions(w *write) error {
 		if update, err = t.checkFormula(kindUpdate, *w.update, w.names, w.values); err == nil {
 			w.size, err = t.checkUpdate(update, w.key)
 		}
+	}
+	if twice, ok := errors.AsType[*overlapError](err); ok && w.op.adds.has(twice.attribute) {
+		err = fmt.Errorf("%w: an op of the transaction counts in it, so list it in Counted of the entity that has it", err)
 	}
 	if err == nil && w.op.condition.IsSet() {
 		_, err = t.checkFormula("condition", *w.condition, w.names, w.values)

@@ -37,7 +37,9 @@ type Case struct {
 	Faults int
 	// Limit bounds the schedules that run in order for each number of faults, with
 	// and without the SDK's retries. Zero means 250. If these are not all, as many
-	// again are drawn at random, the same ones each time.
+	// again are drawn at random, the same ones each time. A schedule that turns out to be like
+	// an earlier one counts, so the report can have fewer. A small limit finds less: run the
+	// default before a release.
 	Limit int
 	// Replay is the schedule of a failure. If it is set, nothing else runs.
 	Replay string
