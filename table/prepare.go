@@ -1,8 +1,8 @@
 package table
 
 import (
-	"errors"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
