@@ -177,6 +177,11 @@ func TestParametersAgree(t *testing.T) {
 	samtest.ParametersAgree(t, samtest.Read(t, "template.yaml"), nil)
 }
 
+func TestTheScriptDeploysTheTemplate(t *testing.T) {
+	t.Parallel()
+	samtest.Script(t, "template.yaml", "CursorKeysSecretArn", "user you@example.com backoffice")
+}
+
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()
 	const pool = "MakesUserPool"

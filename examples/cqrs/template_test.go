@@ -88,6 +88,11 @@ func TestParametersAgree(t *testing.T) {
 	})
 }
 
+func TestTheScriptDeploysTheTemplate(t *testing.T) {
+	t.Parallel()
+	samtest.Script(t, "template.yaml", "CursorKeysSecretArn", "user you@example.com ACME admin", "rebuild p1", "rebuild")
+}
+
 // The operations page names each parameter, alarm and function of the template.
 func TestTheOperationsPageIsTheTemplates(t *testing.T) {
 	t.Parallel()

@@ -30,16 +30,6 @@ func TestAShellCanReadTheCommands(t *testing.T) {
 	}
 }
 
-// The page of operations leaves the parameters to the template, which CloudFormation shows.
-func TestEachParameterIsExplained(t *testing.T) {
-	t.Parallel()
-	for name, p := range samtest.Read(t, "template.yaml").Parameters {
-		if p.Description == "" {
-			t.Errorf("nothing about the parameter %s", name)
-		}
-	}
-}
-
 func TestTheRunbookIsAboutTheTemplate(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, "template.yaml")

@@ -155,6 +155,11 @@ func TestParametersAgree(t *testing.T) {
 	samtest.ParametersAgree(t, samtest.Read(t, template), nil)
 }
 
+func TestTheScriptDeploysTheTemplate(t *testing.T) {
+	t.Parallel()
+	samtest.Script(t, template, "CursorKeysSecretArn", "user you@example.com")
+}
+
 // Nobody else reads the bucket, which TableStreamArn takes away with the table.
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()

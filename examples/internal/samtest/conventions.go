@@ -53,7 +53,8 @@ func Alarms(tb testing.TB, t Template, table string, indexes []schema.Index, mor
 }
 
 // ParametersAgree fails the test unless CloudFormation refuses parameters that contradict each
-// other: of alarms, of a user pool if the template has one, and more, by the reason.
+// other: of alarms, of a user pool if the template has one, and more, by the reason. Each must be
+// explained, since the pages leave parameters to the template.
 func ParametersAgree(tb testing.TB, t Template, more map[string]map[string]string) {
 	tb.Helper()
 	const email, topic = "ops@example.com", "arn:aws:sns:eu-west-1:123456789012:alarms"
@@ -78,6 +79,11 @@ func ParametersAgree(tb testing.TB, t Template, more map[string]map[string]strin
 	}
 	for why, parameters := range more {
 		refused(with(parameters), why)
+	}
+	for name, p := range t.Parameters {
+		if p.Description == "" {
+			tb.Errorf("nothing about the parameter %s", name)
+		}
 	}
 }
 

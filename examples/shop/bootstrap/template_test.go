@@ -222,6 +222,11 @@ func TestParametersAgree(t *testing.T) {
 	samtest.ParametersAgree(t, samtest.Read(t, "../template.yaml"), nil)
 }
 
+func TestTheScriptDeploysTheTemplate(t *testing.T) {
+	t.Parallel()
+	samtest.Script(t, "../template.yaml", "KeySecretArn", "mappings off", "mappings on", "keys show")
+}
+
 func TestDataOutlivesTheStack(t *testing.T) {
 	t.Parallel()
 	samtest.Outlives(t, "../template.yaml", map[string]string{"Table": "MakesTable"})
