@@ -94,7 +94,7 @@ func sealedWith(t *testing.T, cursor string) string {
 	return in.KeyID
 }
 
-// The steps that docs/keys.md gives.
+// The steps of deploy.sh keys.
 func TestCursorKeysAreRotatedWithoutADeployment(t *testing.T) {
 	t.Parallel()
 	before, beforeID := newKey(t)

@@ -79,7 +79,7 @@ func (f *function) use(t *testing.T, token, lastKey string, ofToken, ofPage int)
 	f.do(t, "", "GET", "/categories/home/products?lastKey="+url.QueryEscape(lastKey), "", ofPage)
 }
 
-// The steps that docs/operations.md gives.
+// The steps of deploy.sh keys.
 func TestTheKeyIsRotatedWithoutADeployment(t *testing.T) {
 	t.Parallel()
 	f := start(t)
