@@ -93,13 +93,12 @@ func TestTheScriptDeploysTheTemplate(t *testing.T) {
 	samtest.Script(t, "template.yaml", "CursorKeysSecretArn", "user you@example.com ACME admin", "rebuild p1", "rebuild")
 }
 
-// The operations page names each parameter, alarm and function of the template.
+// The operations page names each alarm and function of the template.
 func TestTheOperationsPageIsTheTemplates(t *testing.T) {
 	t.Parallel()
 	page := string(check.Must(os.ReadFile("docs/operations.md"))(t))
 	tpl := samtest.Read(t, "template.yaml")
 	names := slices.Collect(maps.Keys(samtest.Functions(t, tpl)))
-	names = slices.AppendSeq(names, maps.Keys(tpl.Parameters))
 	suffix := regexp.MustCompile(`^.+(Errors|Throttles|Throttled)$`)
 	for name, r := range tpl.Resources {
 		if r.Type != "AWS::CloudWatch::Alarm" {
