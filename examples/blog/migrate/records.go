@@ -1,5 +1,43 @@
 // Package migrate moves entities from tables of their own into the single table while the
-// application reads and writes them, through [Records]: see docs/migration.md.
+// application reads and writes them, through [Records]. go run . -walk migrates three tables
+// while writers write.
+//
+//   - [Old]: the old table is the truth, and writers write it. Deploy the code.
+//   - [Dual]: the old table is the truth. Writers write it, and then a copy. Run the backfill,
+//     and verify.
+//   - [Switching]: the single table is the truth. Writers write it, after catching the entity
+//     up. Verify until clean.
+//   - [New]: the single table is the truth. Drop the old table when no process uses this package
+//     any more.
+//
+// # Before you start
+//
+//   - Ids are never used again. The author and times of a post, which are parts of keys, do not
+//     change.
+//   - All writers go through [Records] before the phase [Dual].
+//   - Lists are read from the old tables until [New].
+//   - You can give up until [Switching], not after it.
+//   - The phase is in four fence items of each old table, which take part in every write to it. A
+//     busy table wants more.
+//
+// # What holds
+//
+// Nobody stops, and nothing is late. Each write to an old table checks its fence in the same
+// transaction. A writer whose phase has passed writes again in the next one.
+//
+// Nothing goes back. Every write counts the version up, and copies never replace a version as
+// new. A deletion first leaves a mark in the single table, for 30 days, which copies check.
+//
+// A crash between the old table and the copy leaves the single table behind, until the backfill, a
+// verification or the next write catches up. A verification completes a deletion that is half
+// done. The backfill stores its cursor and counts after each page; a page that is done again has
+// no effect.
+//
+// Every entity is compared with all of its items. A missing item is copied and reported. A
+// difference, or an item that is not an entity, is an error: the migration stops there.
+//
+// Counts come last: [Records] know no counters. The blog's other programs write once no process
+// uses this package; then a backfill counts what was copied.
 package migrate
 
 import (
@@ -48,7 +86,7 @@ type Records[T any] struct {
 	OldKey func(T) keys.Key // their key there, whose last part is the id
 	// Entity is how they are stored in the single table. Its version attribute
 	// counts in the old table too; where it is missing, the version is 0. Its Counters
-	// are left out: see docs/migration.md.
+	// are left out.
 	Entity   repo.Entity[T]
 	Version  func(*T) *int64 // points to the field of the version
 	Segments int             // see [backfill.Job]; 4 by default
