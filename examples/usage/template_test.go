@@ -146,7 +146,7 @@ func TestTheQueueAndItsConsumerFitEachOther(t *testing.T) {
 
 func TestTheDiagramIsTheTemplates(t *testing.T) {
 	t.Parallel()
-	generated.Part(t, "docs/operations.md", "architecture", "```mermaid\n"+samtest.Mermaid(samtest.Read(t, "template.yaml"))+"```")
+	generated.File(t, "docs/architecture.mmd", samtest.Mermaid(samtest.Read(t, "template.yaml")))
 }
 
 // Without the template, singletable ensure makes the same table of it.

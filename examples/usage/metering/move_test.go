@@ -11,6 +11,22 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
+// Move a table of the source design so, while producers go on:
+//
+//  1. Create the new table and a new queue, without a consumer. Set the queue's retention period
+//     to 14 days.
+//  2. Let producers send to the new queue.
+//  3. Let the old consumer empty the old queue and its dead-letter queue, messages in flight
+//     included. Then stop it: nothing may write to the old table any more.
+//  4. Put what moved makes of every item of the old table. Repeat a failed run from its beginning.
+//     Records do not move: no message of the old queue is left.
+//  5. Compare counts: for each metric, the sum of the hours equals that of the days, and that of
+//     the old table. A day is more than its hours if the old TTL has deleted some.
+//  6. Start the consumer on the new queue. Never repeat step 4 after this: it would overwrite what
+//     was counted.
+//  7. Ask the new function. The total of a user in one workspace begins with step 6: the design's
+//     table does not hold it.
+
 // designItem is a counter as the table of the source design has it.
 type designItem struct {
 	pk, sk string
@@ -45,7 +61,7 @@ func moved(i designItem) (op table.Op, ok bool) {
 	}), err == nil
 }
 
-// A table of the source design is moved as docs/move.md says, and counts on.
+// A table of the source design is moved by these steps, and counts on.
 func TestATableOfTheDesignIsMoved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
