@@ -1,6 +1,8 @@
 // Package firstpage measures the first page of a large table: that of singletable view, and that
 // of dynamodb-admin (npm) on the same table. A proxy between them and the local engine counts
-// what they ask of it. The results are in cmd/singletable/internal/view/DESIGN.md.
+// what they ask of it. With 1,000,000 items, singletable view took 40 ms for its first page, in 5
+// requests for 100 items of 30 KB, and sent 43 KB. dynamodb-admin 5.3.3 took 70 ms, later 56, in 5
+// requests for 25 items of 11 KB, and sent 34 KB.
 //
 //	npm install --prefix /path dynamodb-admin@5.3.3
 //	go run ./suites/benchmarks firstpage -items 1000000 -admin /path/node_modules/.bin/dynamodb-admin
