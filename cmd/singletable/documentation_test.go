@@ -13,7 +13,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/keys"
@@ -112,15 +111,13 @@ func newExamples(t *testing.T) *examples {
 	add(keys.Key{PK: "USER#u-777", SK: "PROFILE"}, `{"entityType": {"S": "USER"}, "email": {"S": "bob@example.com"}}`)
 
 	spec.Name = tbl.Schema().Name
-	next := spec
-	next.Indexes = append(next.Indexes[:1:1], schema.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly})
 	t.Cleanup(func() { // what an example has made
 		_, _ = tabletest.Client(t).DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(spec.Name + "-copy")})
 	})
 	dir := t.TempDir()
 	e := &examples{name: spec.Name, file: map[string]string{"appcore.jsonl.gz": filepath.Join(dir, "appcore.jsonl.gz")}}
 	for file, text := range map[string]string{
-		"schema.json": encode(t, spec), "schema-next.json": encode(t, next), "user.json": strings.Replace(user, "Köln", "Bonn", 1),
+		"schema.json": encode(t, spec), "user.json": strings.Replace(user, "Köln", "Bonn", 1),
 	} {
 		e.file[file] = filepath.Join(dir, file)
 		if err := os.WriteFile(e.file[file], []byte(text), 0o600); err != nil {

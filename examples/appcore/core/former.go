@@ -15,7 +15,8 @@ import (
 //
 // A record of the same user is that of the request: the transaction is returned as it is
 // now, or [ErrPayloadMismatch] if it is missing or another one. Another user's record does
-// not count.
+// not count. One that the design's program writes while a request with the same key runs is not
+// seen.
 func Former(ctx context.Context, s *Service, n NewTransaction) (t Transaction, found bool, err error) {
 	user, t, err := s.recorded(ctx, idempotency.Request{Key: n.Key})
 	switch {

@@ -96,7 +96,10 @@ func (t Transaction) globalKey() keys.Key {
 //
 // Items of the source design are in it too. They have a bare time for a sort key,
 // and both copies of a transaction are in the index, so a reader needs
-// NonUniqueSortKeys and [transactionID].
+// NonUniqueSortKeys and [transactionID]. If the partition is GLOBAL_TX#0 there, list the shards in
+// Suffixes. A list shows each transaction once. The first change of one makes both copies equal,
+// and moves the one in the index to its shard. Until then, a user's list shows the status of its
+// own copy, and there is no ETag: use If-Match: *.
 var globalTx = shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 4, NonUniqueSortKeys: true}
 
 // transactionID tells copies of one transaction from other transactions.
