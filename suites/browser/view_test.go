@@ -59,7 +59,7 @@ func TestKeyboard(t *testing.T) {
 	b.waitFor(t, "the first row has the focus", `() => document.activeElement.closest("[data-row='0']") !== null`)
 	b.press(t, kb.Enter)
 	b.waitFor(t, "an item", `() => document.querySelector("main").dataset.page === "item"`)
-	b.shows(t, "#places", "Table")
+	b.shows(t, "#attributes", "name")
 
 	// What is unfolded by Enter is closed by Escape.
 	b.do(t, chromedp.Focus("#requests summary", chromedp.ByQuery))
@@ -84,6 +84,30 @@ func TestWithoutScripts(t *testing.T) {
 	b.do(t, chromedp.Text("#request", &request, chromedp.ByQuery))
 	if !strings.Contains(request, "aws dynamodb query --table-name Shop") {
 		t.Errorf("the request does not show a command:\n%s", request)
+	}
+}
+
+// The form of a query shows the fields that the chosen condition uses.
+func TestQueryForm(t *testing.T) {
+	e := startEngine(t, "shop")
+	b := openTab(t)
+	b.open(t, e.view(t, "Shop"))
+	b.follow(t, "#tabs a:last-child")
+	visible := `selector => [...document.querySelectorAll(selector)].filter(e => e.checkVisibility()).map(e => e.name).join(" ")`
+	for _, c := range []struct{ form, choose, value, want string }{
+		{"#query fieldset:nth-of-type(2)", "#op", "", "op"},
+		{"#query fieldset:nth-of-type(2)", "#op", "begins", "op sk"},
+		{"#query fieldset:nth-of-type(2)", "#op", "between", "op sk sk2"},
+		{"#filters", "[name=is]", "", "attribute is kind equals"},
+		{"#filters", "[name=is]", "between", "attribute is kind equals upto"},
+		{"#filters", "[name=is]", "exists", "attribute is"},
+	} {
+		if c.value != "" { // which is chosen at first
+			b.do(t, chromedp.SetValue(c.choose, c.value, chromedp.ByQuery))
+		}
+		if got := value[string](t, b, fmt.Sprintf("(%s)(%q)", visible, c.form+" :is(input, select)")); got != c.want {
+			t.Errorf("%s %q shows %q, want %q", c.choose, c.value, got, c.want)
+		}
 	}
 }
 
@@ -161,7 +185,7 @@ func TestWrite(t *testing.T) {
 	b := openTab(t)
 	b.open(t, e.view(t, "-write", "Shop"))
 	b.do(t, chromedp.Click("#partitions .cell a", chromedp.ByQuery))
-	b.shows(t, "#places", "Table")
+	b.shows(t, "#attributes", "name")
 	b.do(t, chromedp.Click("#edit", chromedp.ByQuery))
 	b.waitFor(t, "the text of the item", `() => document.querySelector("#text") !== null`)
 	b.check(t, "the form")

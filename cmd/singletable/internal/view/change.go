@@ -96,7 +96,7 @@ func (c *change) edited(v *visit) (*page, error) {
 		}
 	}
 	of, _ := st.kindOf(item)
-	c.Type, c.Unread = of.chip(), st.unread(item)
+	c.Type, c.Unread = st.chipOf(of), st.unread(item)
 	c.Entity, err = st.entityNote(v, item)
 	return c.page(), err
 }
@@ -104,7 +104,7 @@ func (c *change) edited(v *visit) (*page, error) {
 func (s *server) newChange(v *visit, k keys.Key) *change {
 	st := v.state
 	return &change{
-		key: k, Keys: st.keyParts(k, v.now), Type: chip{None: true},
+		key: k, Keys: st.keyParts(k, v.now), Type: st.chipOf(kind{}),
 		Action: st.itemAddress("edit", k), Back: st.itemAddress("item", k), Guard: s.formGuard(),
 	}
 }

@@ -33,6 +33,13 @@ func (k kind) chip() chip {
 	return c
 }
 
+// chipOf returns the chip of an item. It is left out while no item is known to have a type.
+func (s *state) chipOf(k kind) chip {
+	c := k.chip()
+	c.Untyped = c.None && !s.hasTypes()
+	return c
+}
+
 // ownerAttributes returns the type attribute of a claim, and those that hold the key of its
 // owner: without one of them it is no claim. It returns none for other items.
 func (s *state) ownerAttributes(claim table.Item) (names []string) {

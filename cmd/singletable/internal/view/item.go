@@ -20,13 +20,17 @@ import (
 
 // item is the page of an item.
 type item struct {
-	Keys       []keyPart
-	Type       chip
-	Expiry     *expiry
-	Bytes      int64
-	Cost       cost
+	Keys      []keyPart
+	Partition string // its address
+	Type      chip
+	Expiry    *expiry
+	Bytes     int64
+	Cost      cost
+	// Places and Vectors are the indexes that the item has a key attribute of. Outside names
+	// the others.
 	Places     []itemPlace
 	Vectors    []vectorPlace
+	Outside    string
 	Attributes []attribute
 	// More is how many attributes are not shown.
 	More   int
@@ -47,12 +51,13 @@ type item struct {
 	Edit, Guard string
 }
 
-// itemPlace is the place of an item in the table or an index.
+// itemPlace is the place of an item in an index.
 type itemPlace struct {
 	Title string
 	Keys  []keyPart
 	Href  string // of the partition
-	// Missing are the key attributes that the item lacks: it is not in the index.
+	// Missing are the key attributes that the item lacks, though it has another: it is not in
+	// the index.
 	Missing string
 }
 
@@ -65,8 +70,7 @@ type countedIn struct {
 
 // cost is what reads of an item consume, and a write that creates its entity.
 type cost struct {
-	Read, ReadConsistent, ReadTransaction float64
-	Write                                 float64
+	Read, Write float64
 	// Items are those of the entity and its claims, Owners the items that count it, and Indexes
 	// the entries in indexes: all have writes of their own.
 	Items, Owners, Indexes int
@@ -80,8 +84,7 @@ const (
 )
 
 func newCost(size int) cost {
-	read := float64(max(1, (size+readUnit-1)/readUnit))
-	return cost{Read: read / 2, ReadConsistent: read, ReadTransaction: 2 * read}
+	return cost{Read: float64(max(1, (size+readUnit-1)/readUnit)) / 2}
 }
 
 // setWrite sets what the write of an entity consumes. Its items that are not stored count as
@@ -140,9 +143,14 @@ func (s *server) item(v *visit) (*page, error) {
 	k := st.table.KeyOf("", got)
 	of, owner := st.kindOf(got)
 	c := item{
-		Keys: st.keyParts(k, v.now), Type: of.chip(), Expiry: expiryOf(got, st.schema.TTLAttribute, v.now),
-		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now), Vectors: st.vectorPlaces(v, got),
+		Keys: st.keyParts(k, v.now), Partition: st.partitionAddress(st.layouts[0], []string{string(k.PK)}),
+		Type: st.chipOf(of), Expiry: expiryOf(got, st.schema.TTLAttribute, v.now),
+		Bytes: int64(got.Size()), Cost: newCost(got.Size()),
 	}
+	var outside, without []string
+	c.Places, outside = st.places(got, v.now)
+	c.Vectors, without = st.vectorPlaces(v, got)
+	c.Outside = strings.Join(append(outside, without...), ", ")
 	c.Attributes, c.More = st.attributes(got, v.now)
 	if s.options.Write {
 		c.Edit, c.Guard = st.itemAddress("edit", k), s.formGuard()
@@ -231,23 +239,25 @@ func (v *visit) key() (keys.Key, error) {
 	return keys.Key{PK: keys.PK(texts[0]), SK: keys.SK(texts[1])}, nil
 }
 
-// places returns where an item is: in the table, and in each index or why not.
-func (s *state) places(got table.Item, now time.Time) []itemPlace {
-	var all []itemPlace
-	for _, l := range s.layouts {
+// places returns where an item is in each index, or why not, and the names of the indexes of
+// which it has no key attribute at all.
+func (s *state) places(got table.Item, now time.Time) (all []itemPlace, outside []string) {
+	for _, l := range s.layouts[1:] {
 		p := itemPlace{Title: l.title()}
 		attributes := l.keys()
-		in, ok := values(got, attributes)
-		if !ok {
+		if in, ok := values(got, attributes); ok {
+			p.Keys, p.Href = parts(attributes, in, now), s.partitionAddress(l, in[:len(l.Partition)])
+		} else {
 			p.Missing = strings.Join(missing(got, attributes), ", ")
-			all = append(all, p)
+		}
+		own := func(a schema.Attribute) bool { return got[a.Name] != nil && !slices.Contains(s.layouts[0].keys(), a) }
+		if !slices.ContainsFunc(attributes, own) {
+			outside = append(outside, p.Title)
 			continue
 		}
-		p.Keys = parts(attributes, in, now)
-		p.Href = s.partitionAddress(l, in[:len(l.Partition)])
 		all = append(all, p)
 	}
-	return all
+	return all, outside
 }
 
 // missing returns the names of the attributes that an item lacks, or has as another

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/telling"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -39,6 +40,19 @@ type segment struct {
 	Prefix bool   // It says what the key names.
 	Stored string // as it is stored, if that differs
 	When   *moment
+	// Guess is the time of a number that looks like milliseconds since 1970.
+	Guess string
+}
+
+// Title says what a segment does not show.
+func (s segment) Title() string {
+	switch {
+	case s.Stored == "":
+		return s.Guess
+	case s.Guess == "":
+		return "stored as " + s.Stored
+	}
+	return "stored as " + s.Stored + ", " + s.Guess
 }
 
 // longKey is the length in bytes to which keys are cut. It is that of the longest
@@ -74,6 +88,9 @@ func newKeyPart(a schema.Attribute, value string, now time.Time) keyPart {
 // can be a month or an hour.
 var padding = regexp.MustCompile(`^0+([1-9][0-9]*|0)$`)
 
+// milliseconds are at the end of a text. A shorter number, of seconds, can be anything.
+var milliseconds = regexp.MustCompile(`(?:^0*|_)([1-9][0-9]{12})$`)
+
 func newSegment(stored string, first bool, now time.Time) segment {
 	s := segment{Text: newText(stored, longKey)}
 	parts, err := keys.Parse(stored)
@@ -93,6 +110,11 @@ func newSegment(stored string, first bool, now time.Time) segment {
 	} else if t, err := time.Parse(time.RFC3339, parts[0]); err == nil {
 		m := newMoment(t, now)
 		s.When = &m
+	}
+	if ms := milliseconds.FindStringSubmatch(parts[0]); ms != nil {
+		if t, ok := telling.TimeOfNumber("at", ms[1]); ok {
+			s.Guess = "as a time: " + newMoment(t, now).Full
+		}
 	}
 	s.Prefix = first && s.When == nil
 	return s

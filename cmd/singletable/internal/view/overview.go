@@ -31,7 +31,7 @@ type overview struct {
 	Inferred bool
 	// Untyped says that no item that was read has a type, and what to do about it.
 	Untyped string
-	Map     keyMap
+	Map     []keyMapRow
 	// Findings are those of the design that are about nothing else on the page.
 	Findings []check.Finding
 	// Partitions are those of a sample of so many items.
@@ -39,8 +39,10 @@ type overview struct {
 	// Rows are the items instead, if each is a partition.
 	Rows    []row
 	Columns []string
-	Items   int
-	Browse  string
+	// Alike is how many partitions of a kind are shown at most, 0 if all are.
+	Alike  int
+	Items  int
+	Browse string
 }
 
 // fact is a line about a table.
@@ -48,21 +50,15 @@ type fact struct{ Name, Text, Note string }
 
 // indexFacts are those of the table, which is the first, and its indexes.
 type indexFacts struct {
-	Name, Href      string
+	Name            string
 	Partition, Sort string
-	Kind            string
-	Count           string // of items and bytes
-	Findings        []check.Finding
+	// Note says what of an item an index holds, unless it is all, and how much it has.
+	Note     string
+	Findings []check.Finding
 }
 
-// keyMap shows in which partitions of the table and the indexes the items of each type
-// are.
-type keyMap struct {
-	Columns []string
-	Rows    []keyMapRow
-}
-
-// keyMapRow is an item of an entity.
+// keyMapRow is an item of an entity: a line of the map that shows in which partitions of the table
+// and the indexes the items of each type are.
 type keyMapRow struct {
 	Type chip
 	// Name is that of a copy, or says that these are claims. It is empty for the main item.
@@ -89,9 +85,12 @@ type patternPart struct {
 // In reports whether the item is in the table or index.
 func (c keyMapCell) In() bool { return c.PK != nil || c.Attributes != "" }
 
-// partitionsOnOverview is how many partitions the overview shows: those that say the most
-// to a person.
-const partitionsOnOverview = 20
+// The overview shows the partitions that say the most to a person. Those of a kind have the same
+// prefix and the same types of items.
+const (
+	partitionsOnOverview = 20
+	partitionsOfKind     = 3
+)
 
 func (s *server) overview(v *visit) (*page, error) {
 	if err := s.openTable(v, true); err != nil {
@@ -112,8 +111,12 @@ func (s *server) overview(v *visit) (*page, error) {
 	slices.SortStableFunc(o.Partitions, func(a, b partitionRow) int {
 		return cmp.Or(cmp.Compare(b.telling, a.telling), cmp.Compare(len(b.Items), len(a.Items)))
 	})
+	main := st.layouts[0]
+	if some := fewOfKind(o.Partitions); !main.single() && len(some) < len(o.Partitions) {
+		o.Partitions, o.Alike = some, partitionsOfKind
+	}
 	o.Partitions = expiredLast(o.Partitions[:min(len(o.Partitions), partitionsOnOverview)])
-	if main := st.layouts[0]; main.single() {
+	if main.single() {
 		o.Columns = attributeNames(main.keys())
 		for _, p := range o.Partitions {
 			o.Rows = append(o.Rows, p.Items...)
@@ -125,6 +128,22 @@ func (s *server) overview(v *visit) (*page, error) {
 		o.Untyped = k.Hint(st.schema)
 	}
 	return &page{Template: "overview", Title: st.schema.Name, Content: o, At: "overview"}, nil
+}
+
+// fewOfKind returns the first partitions of each kind.
+func fewOfKind(all []partitionRow) (some []partitionRow) {
+	n := map[string]int{}
+	for _, p := range all {
+		types := map[string]bool{}
+		for _, r := range p.Items {
+			types[r.Type.Name.String()] = true
+		}
+		kind := fmt.Sprint(p.Keys[0].Segments[0].Text, slices.Sorted(maps.Keys(types)))
+		if n[kind]++; n[kind] <= partitionsOfKind {
+			some = append(some, p)
+		}
+	}
+	return some
 }
 
 // facts returns what DynamoDB and the schema say of the table, of which so many items were read.
@@ -144,9 +163,11 @@ func (s *state) facts(read int) []fact {
 	all := []fact{
 		items,
 		{"Capacity", capacity(s.schema), ""},
-		{"Type attribute", s.schema.TypeAttribute, ""},
 		{"Expiry", cmp.Or(s.schema.TTLAttribute, "none"), ""},
 		{"Stream", cmp.Or(strings.ToLower(strings.ReplaceAll(string(s.schema.Stream), "_", " ")), "off"), ""},
+	}
+	if s.hasTypeAttribute() {
+		all = slices.Insert(all, 2, fact{"Type attribute", s.schema.TypeAttribute, ""})
 	}
 	if d.TableStatus != types.TableStatusActive {
 		all = append(all, fact{"Status", string(d.TableStatus), ""})
@@ -165,22 +186,11 @@ func capacity(s schema.Table) string {
 func (s *state) indexes(about *findings) []indexFacts {
 	var all []indexFacts
 	for i, l := range s.layouts {
-		f := indexFacts{
-			Name: l.title(), Href: s.root.address(s.schema.Name, "browse", "index", l.Index),
-			Partition: names(l.Partition), Sort: names(l.Sort), Kind: holds("", nil),
+		f := indexFacts{Name: l.title(), Partition: names(l.Partition), Sort: names(l.Sort)}
+		if i > 0 {
+			x := s.schema.Indexes[i-1]
+			f.Note, f.Findings = strings.Join(s.notes(l, x), ", "), about.of("index "+x.Name)
 		}
-		if i == 0 {
-			f.Count = s.counts(s.live.ItemCount, s.live.TableSizeBytes, func(table.Item) bool { return true })
-			all = append(all, f)
-			continue
-		}
-		x := s.schema.Indexes[i-1]
-		f.Kind = holds(x.Projection, x.Include)
-		if x.Local {
-			f.Kind += ", local"
-		}
-		s.count(&f, l)
-		f.Findings = about.of("index " + x.Name)
 		all = append(all, f)
 	}
 	return all
@@ -197,25 +207,36 @@ func holds(projection types.ProjectionType, include []string) string {
 	return "all attributes"
 }
 
-// count sets what DynamoDB says of the index.
-func (s *state) count(f *indexFacts, l layout) {
+// notes returns what of an item an index holds, unless it is all, and what DynamoDB says of it.
+func (s *state) notes(l layout, x schema.Index) (all []string) {
+	if x.Local {
+		all = append(all, "local")
+	}
+	if x.Projection != "" && x.Projection != types.ProjectionTypeAll {
+		all = append(all, holds(x.Projection, x.Include))
+	}
 	in := func(item table.Item) bool {
 		_, ok := values(item, l.keys())
 		return ok
 	}
+	count := uncounted
 	for _, g := range s.live.GlobalSecondaryIndexes {
 		if aws.ToString(g.IndexName) == l.Index {
-			f.Count = s.counts(g.ItemCount, g.IndexSizeBytes, in)
+			count = s.counts(g.ItemCount, g.IndexSizeBytes, in)
 			if g.IndexStatus != types.IndexStatusActive {
-				f.Kind += ", " + string(g.IndexStatus)
+				all = append(all, string(g.IndexStatus))
 			}
 		}
 	}
 	for _, x := range s.live.LocalSecondaryIndexes {
 		if aws.ToString(x.IndexName) == l.Index {
-			f.Count = s.counts(x.ItemCount, x.IndexSizeBytes, in)
+			count = s.counts(x.ItemCount, x.IndexSizeBytes, in)
 		}
 	}
+	if count != uncounted { // The number of the table's items says so.
+		all = append(all, count)
+	}
+	return all
 }
 
 // uncounted is shown instead of a zero that is known to be wrong.
@@ -230,9 +251,9 @@ func (s *state) counts(items, bytes *int64, in func(table.Item) bool) string {
 	case n == 0 && (!s.sampledWhole() || s.seenAny(in)):
 		return uncounted
 	case b == 0:
-		return quantity.Grouped(n)
+		return quantity.Of(n, "item")
 	}
-	return quantity.Grouped(n) + ", " + sizeText(b)
+	return quantity.Of(n, "item") + ", " + sizeText(b)
 }
 
 // names returns the names and types of key attributes.
@@ -250,12 +271,8 @@ func names(attributes []schema.Attribute) string {
 
 // keyMap returns the keys of the entities, in the order of the types that were seen, and the
 // types whose keys are not known.
-func (s *state) keyMap(m model, seen []known, about *findings) keyMap {
+func (s *state) keyMap(m model, seen []known, about *findings) (rows []keyMapRow) {
 	sortEntities(m.Entities, seen)
-	var k keyMap
-	for _, l := range s.layouts {
-		k.Columns = append(k.Columns, l.title())
-	}
 	// The findings of the design have a place such as "entity ORDER, items[1], index GSI1".
 	add := func(c chip, name, place string, p tablemodel.Pattern) {
 		r := keyMapRow{Type: c, Name: name}
@@ -269,7 +286,7 @@ func (s *state) keyMap(m model, seen []known, about *findings) keyMap {
 			}
 			r.Cells = append(r.Cells, in)
 		}
-		k.Rows = append(k.Rows, r)
+		rows = append(rows, r)
 	}
 	claims := maps.Clone(m.Claims)
 	for _, e := range m.Entities {
@@ -292,11 +309,11 @@ func (s *state) keyMap(m model, seen []known, about *findings) keyMap {
 		}
 	}
 	for _, unknown := range seen {
-		if unknown.Items > 0 && (unknown.Type != "" || len(k.Rows) > 0) && !slices.ContainsFunc(m.Entities, named(unknown.Type)) {
-			k.Rows = append(k.Rows, keyMapRow{Type: newChip(unknown.Type), Cells: make([]keyMapCell, len(s.layouts))})
+		if unknown.Items > 0 && (unknown.Type != "" || len(rows) > 0) && !slices.ContainsFunc(m.Entities, named(unknown.Type)) {
+			rows = append(rows, keyMapRow{Type: newChip(unknown.Type), Cells: make([]keyMapCell, len(s.layouts))})
 		}
 	}
-	return k
+	return rows
 }
 
 // cell returns the pattern of an item in the table or an index.

@@ -44,6 +44,9 @@ type queryForm struct {
 	Overview string // the address of the page that reads items
 }
 
+// Unusual reports whether the limit or the consistency is not the one that a form begins with.
+func (f queryForm) Unusual() bool { return f.Limit != itemsOnPage || f.Consistent }
+
 // field is an input of the form.
 type field struct{ Name, Value, Note string }
 
@@ -125,7 +128,7 @@ func (s *server) query(v *visit) (*page, error) {
 			f.Result.Export = exportAddress(v, f.Result.Whole, f.Result.Count)
 		}
 	}
-	f.Accesses, f.Last, f.Overview = st.accesses(), st.recent.of("query", ""), st.root.address(st.schema.Name, "")
+	f.Accesses, f.Last, f.Overview = st.accesses(), st.recent.of("query", "", v.URL.RequestURI()), st.root.address(st.schema.Name, "")
 	p.Content = f
 	return p, nil
 }

@@ -308,7 +308,9 @@ func TestQueryByPattern(t *testing.T) {
 	if len(last) != 7 || last[0].text != "GSI1: STATUS#paid, gsi1sk begins with ORDER#" {
 		t.Errorf("%d last queries, the first is %q", len(last), last[0].text)
 	}
-	s.get(last[0].attributes["href"], http.StatusOK).id("result").has(t, "4 items")
+	again := s.get(last[0].attributes["href"], http.StatusOK)
+	again.id("result").has(t, "4 items")
+	lacks(t, again.id("last"), last[0].text)
 }
 
 // The keys of ElectroDB have labels, and values in lower case that are not escaped.

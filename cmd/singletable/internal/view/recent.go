@@ -30,12 +30,12 @@ func (r *recent) add(p past) {
 	r.all = r.all[:min(len(r.all), maxPast)]
 }
 
-// of returns those of a page, and of one index if it is given.
-func (r *recent) of(page, index string) (all []past) {
+// of returns those of a page, and of one index if it is given, without the one of an address.
+func (r *recent) of(page, index, except string) (all []past) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.all {
-		if p.Page == page && (index == "" || p.Index == index) {
+		if p.Page == page && (index == "" || p.Index == index) && p.Href != except {
 			all = append(all, p)
 		}
 	}

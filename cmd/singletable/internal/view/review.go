@@ -39,6 +39,8 @@ type reviewItem struct {
 	Title string
 	Rows  []reviewRow
 	More  int // differences that are not shown
+	// HasOld means that the item is stored, and HasNew that it will be.
+	HasOld, HasNew bool
 }
 
 // reviewRow is a difference.
@@ -56,7 +58,7 @@ func (c *change) review(v *visit, w writing, seen string) error {
 		shown = plan.New
 	}
 	of, _ := st.kindOf(shown)
-	c.Type, c.Unread = of.chip(), st.unread(shown)
+	c.Type, c.Unread = st.chipOf(of), st.unread(shown)
 	r := &review{
 		Delete: w.remove, Create: plan.Old == nil && !w.remove, Seen: w.seen(), Claim: of.Claim, Ignored: w.ignored(),
 		reviewItem: st.newReviewItem(v, plan),
@@ -124,7 +126,7 @@ func guarded(plans []edit.Plan) string {
 
 // newReviewItem returns what a plan changes.
 func (s *state) newReviewItem(v *visit, plan edit.Plan) reviewItem {
-	r := reviewItem{link: s.link(plan.Key, v.now), Title: "changes"}
+	r := reviewItem{link: s.link(plan.Key, v.now), Title: "changes", HasOld: plan.Old != nil, HasNew: plan.New != nil}
 	switch {
 	case plan.New == nil:
 		r.Title = "is deleted"

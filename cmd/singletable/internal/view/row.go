@@ -19,11 +19,13 @@ const hues = 12
 
 // chip is the type of an item with its colour.
 type chip struct {
-	Name  text
-	Hue   int
-	None  bool // The item has no type.
-	Claim bool // The item is a claim of an entity of the type.
-	Copy  bool // The item is a copy of an entity of the type.
+	Name text
+	Hue  int
+	None bool // The item has no type.
+	// Untyped means that no item has one as far as is known: the chip is left out.
+	Untyped bool
+	Claim   bool // The item is a claim of an entity of the type.
+	Copy    bool // The item is a copy of an entity of the type.
 }
 
 // newChip returns the chip of a type. Its colour depends on the name alone.
@@ -52,7 +54,6 @@ type row struct {
 	// that can be unfolded.
 	First, Rest []attribute
 	More        int
-	Bytes       int64
 	// Score is how near a match of a search is, and Here that it is the item searched for.
 	Score string
 	Here  bool
@@ -68,7 +69,7 @@ const (
 func (s *state) newRow(l layout, m tablemodel.Model, item table.Item, shown []schema.Attribute, c telling.Choice, now time.Time) row {
 	key := s.table.KeyOf("", item)
 	k, owner := s.kindOf(item)
-	r := row{Type: k.chip(), Expiry: expiryOf(item, s.schema.TTLAttribute, now), Bytes: int64(item.Size())}
+	r := row{Type: s.chipOf(k), Expiry: expiryOf(item, s.schema.TTLAttribute, now)}
 	if e, here, ok := m.Find(item); ok && here > 0 && !k.Claim {
 		r.Type.Copy = true
 		ks, _ := e.Keys(item) // Those that it cannot tell are zero.
@@ -143,7 +144,6 @@ func (s *state) attributes(item table.Item, now time.Time) (all []attribute, mor
 		default:
 			all = append(all, attribute{
 				Name: newText(name, shortText), Value: s.value(name, item[name], longText, now), Counts: counts[name],
-				Bytes: table.Item{name: item[name]}.Size(),
 			})
 		}
 	}
@@ -158,11 +158,14 @@ type rowTable struct {
 	// Indexed means that the rows have a key in the table, too.
 	Indexed bool
 	Scored  bool // They are matches of a search.
+	// Typed means that a row has a type, an expiry that is shown, or is the item searched for.
+	Typed bool
 }
 
 func newRowTable(caption string, columns []string, rows []row) rowTable {
 	some := len(rows) > 0
-	return rowTable{caption, columns, rows, some && rows[0].TableKeys != nil, some && rows[0].Score != ""}
+	typed := func(r row) bool { return !r.Type.Untyped || r.Here || r.Expiry != nil && !r.Expiry.Far }
+	return rowTable{caption, columns, rows, some && rows[0].TableKeys != nil, some && rows[0].Score != "", slices.ContainsFunc(rows, typed)}
 }
 
 // rowKeys returns the key attributes that tell the items of a partition apart.

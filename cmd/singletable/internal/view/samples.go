@@ -132,6 +132,32 @@ func (s *state) scanned() bool {
 	return s.seen.scanned
 }
 
+// hasTypes reports whether the schema file has entities, or an item with a type was read.
+func (s *state) hasTypes() bool {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	for k := range s.seen.types {
+		if k.Type != "" {
+			return true
+		}
+	}
+	return len(s.given) > 0
+}
+
+// hasTypeAttribute reports whether the attribute for types is in use: by an entity of the schema
+// file, or an item that was read.
+func (s *state) hasTypeAttribute() bool {
+	in := func(of string) bool { return of != "" && s.schema.KindOf(of) == nil }
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	for k := range s.seen.types {
+		if in(k.Type) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.given, func(e tablemodel.Entity) bool { return in(e.Type) })
+}
+
 // samplesOf returns items of a type that were read.
 func (s *state) samplesOf(of string) []table.Item {
 	s.seen.mu.Lock()

@@ -68,7 +68,7 @@ func (s *server) similar(v *visit) (*page, error) {
 			return nil, err
 		}
 	}
-	f.Last = st.recent.of("similar", name)
+	f.Last = st.recent.of("similar", name, v.URL.RequestURI())
 	p.Content = f
 	return p, nil
 }

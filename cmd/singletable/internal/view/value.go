@@ -177,7 +177,6 @@ func (s *state) dated(name string, v types.AttributeValue, shown value, now time
 type attribute struct {
 	Name  text
 	Value value
-	Bytes int
 	// Counts are the types of the entities that the attribute is known to count.
 	Counts []chip
 }

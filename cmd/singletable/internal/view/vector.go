@@ -47,7 +47,7 @@ func (s *state) vectors() []vectorFacts {
 		if x.Partition.Name != "" {
 			f.Partition = names([]schema.Attribute{x.Partition})
 		}
-		if last := s.recent.of("similar", x.Name); len(last) > 0 {
+		if last := s.recent.of("similar", x.Name, ""); len(last) > 0 {
 			f.Last = &last[0]
 		}
 		for _, d := range s.live.VectorIndexes {
@@ -93,10 +93,14 @@ type vectorPlace struct {
 	Similar   string // the address of a search near the item
 }
 
-// vectorPlaces returns where an item is in the vector indexes.
-func (s *state) vectorPlaces(v *visit, item table.Item) []vectorPlace {
-	var all []vectorPlace
+// vectorPlaces returns where an item is in the vector indexes, and the names of those whose
+// vector it lacks.
+func (s *state) vectorPlaces(v *visit, item table.Item) (all []vectorPlace, outside []string) {
 	for _, x := range s.schema.Vectors {
+		if item[x.Attribute] == nil {
+			outside = append(outside, x.Name)
+			continue
+		}
 		p := vectorPlace{Title: x.Name, Missing: vectorMissing(x, item)}
 		if p.Missing == "" {
 			p.Vector = fmt.Sprintf("%s in %s", quantity.Of(x.Dimensions, "number"), x.Attribute)
@@ -107,5 +111,5 @@ func (s *state) vectorPlaces(v *visit, item table.Item) []vectorPlace {
 		}
 		all = append(all, p)
 	}
-	return all
+	return all, outside
 }

@@ -220,10 +220,19 @@ func TestNoItemHasAType(t *testing.T) {
 	page := s.get(s.at(""), http.StatusOK)
 	page.id("untyped").has(t, "entityType", "-schema")
 	page.id("cost").has(t, "1 item read")
+	list := s.get(s.at("/browse", "as", "list"), http.StatusOK)
+	item := s.get(s.at("/item", "pk", "A", "sk", "1"), http.StatusOK)
+	for _, e := range []element{page.id("content"), list.id("items"), item.id("content")} {
+		lacks(t, e, "no type", "Type attribute")
+	}
+	lacks(t, list.id("items"), "Type")
 	s.put(table.Item{"pk": str("B"), "sk": str("1"), "entityType": str("B")})
-	if page := s.get(s.at(""), http.StatusOK); page.id("untyped").name != "" {
+	page = s.get(s.at(""), http.StatusOK)
+	if page.id("untyped").name != "" {
 		t.Error("an item has a type")
 	}
+	page.id("facts").has(t, "Type attribute")
+	page.id("partitions").has(t, "no type")
 }
 
 // The form of a query keeps the order of the partition.
@@ -255,6 +264,7 @@ func TestKindsOfTheSchema(t *testing.T) {
 	s.put(table.Item{"pk": str("DEVICE#d-1"), "sk": str("READING#1"), "id": str("d-1"), "at": str("1")})
 	page := s.get(s.at(""), http.StatusOK)
 	page.id("map").has(t, "DEVICE", "READING")
+	lacks(t, page.id("facts"), "Type attribute")
 	if page.id("untyped").name != "" {
 		t.Error("the items have no type")
 	}

@@ -92,7 +92,7 @@ func TestCountedItems(t *testing.T) {
 	s.get(s.at(""), http.StatusOK)
 	page := s.get(s.at("/item", "pk", "TENANT#acme", "sk", "TICKET#0000000009"), http.StatusOK)
 	page.all(named("h1"))[0].has(t, "TENANT#acme / TICKET#9")
-	page.id("places").has(t, "stored as sk TICKET#0000000009")
+	page.id("content").has(t, "stored as sk TICKET#0000000009")
 	page.id("counts").has(t, "TENANT", "TENANT#acme / METADATA", "tickets: 1")
 	lacks(t, page.id("attributes"), "entityCounted", "entityType", "gsi2pk")
 	s.follow(page.id("counts")).id("attributes").has(t, "tickets", "2 counts TICKET")

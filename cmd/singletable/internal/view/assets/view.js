@@ -59,6 +59,7 @@
   });
 
   document.addEventListener("DOMContentLoaded", () => {
+    document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     const theme = document.getElementById("theme");
     theme.hidden = false;
     theme.addEventListener("click", () => {
