@@ -203,7 +203,7 @@ func TestEachTool(t *testing.T) {
 	if found < 10 {
 		t.Errorf("%d tools of patterns find something", found)
 	}
-	if got := s.call(t, "describe_table", nil); got.failed || len(got.Description["entities"].([]any)) != len(o.Model.Entities) {
+	if got := s.call(t, "describe_table", nil); got.failed || len(got.Description["entities"].([]any)) != len(o.Model.Entities) || got.Description["typeAttribute"] != "entityType" {
 		t.Error(got.text)
 	}
 	if got := s.call(t, "check_design", nil); got.failed || got.ReadUnits != 0 || !strings.Contains(got.text, "low-cardinality-key") || !strings.Contains(got.text, "entity CATEGORY") {

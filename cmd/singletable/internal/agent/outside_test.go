@@ -630,6 +630,9 @@ func TestKinds(t *testing.T) {
 		}}},
 	}}}
 	s := connect(t, o)
+	if got := s.call(t, "describe_table", nil); got.Description["typeAttribute"] != nil {
+		t.Errorf("no item in the scope has a type attribute: %s", got.text)
+	}
 	if got := s.call(t, "get_DEVICE_by_id", map[string]any{"id": "d-1"}); len(got.StoredData) != 1 {
 		t.Error(got.text)
 	}

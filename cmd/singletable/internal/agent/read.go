@@ -332,12 +332,16 @@ func (s *server) describe(context.Context, arguments) (result, error) {
 			indexes = append(indexes, map[string]any{"name": x.Name, "keys": []string{x.PK, x.SK}})
 		}
 	}
-	return result{Description: map[string]any{
-		"table": s.model.Name, "partitionKey": s.model.PK, "sortKey": s.model.SK, "typeAttribute": s.scope.typeName,
+	says := map[string]any{
+		"table": s.model.Name, "partitionKey": s.model.PK, "sortKey": s.model.SK,
 		"entities": entities, "indexes": indexes,
 		"keyPatterns": "{name} is an attribute, {n:4} a number of four digits, {at:time} a time, {name:lower} one in lower case, {1} a text that is no attribute; all else is constant",
 		"oneCall":     map[string]any{"items": s.call.Items, "readUnits": s.call.Units, "bytes": s.call.Bytes},
-	}}, nil
+	}
+	if s.hasTypeAttribute() {
+		says["typeAttribute"] = s.scope.typeName
+	}
+	return result{Description: says}, nil
 }
 
 // checkDesign returns the findings about the model.

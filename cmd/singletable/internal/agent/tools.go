@@ -159,10 +159,16 @@ func (s *server) telling() []string {
 	for _, k := range s.model.Kinds { // also of others: an item of theirs can have a type attribute
 		all = append(slices.AppendSeq(all, maps.Keys(k.Equal)), k.Exists...)
 	}
-	if slices.ContainsFunc(s.model.Entities, func(e tablemodel.Entity) bool { return s.model.KindOf(e.Type) == nil }) {
+	if s.hasTypeAttribute() {
 		all = append(all, s.model.TypeAttribute)
 	}
 	return all
+}
+
+// hasTypeAttribute reports whether items in the scope have a type attribute. Those of kinds have
+// none.
+func (s *server) hasTypeAttribute() bool {
+	return slices.ContainsFunc(s.model.Entities, func(e tablemodel.Entity) bool { return s.model.KindOf(e.Type) == nil })
 }
 
 // patternTools returns the tools for the nth item of an entity: one that gets it by all
