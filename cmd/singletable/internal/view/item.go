@@ -220,7 +220,10 @@ func (s *server) read(v *visit) (table.Item, error) {
 func (s *state) stored(v *visit, key keys.Key) (table.Item, error) {
 	got, err := table.Get[table.Item](v.Context(), s.table.Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
-		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. If a page led here, the item was deleted since."}
+		return nil, &noItem{
+			pageError{http.StatusNotFound, "No such item", "There is no item under this key. If a page led here, the item was deleted since."},
+			link{s.keyParts(key, v.now), s.partitionAddress(s.layouts[0], []string{string(key.PK)})},
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -221,6 +221,14 @@ type pageError struct {
 
 func (e *pageError) Error() string { return e.text }
 
+// noItem is the error of a key without an item. Its address is that of the partition.
+type noItem struct {
+	pageError
+	key link
+}
+
+func (e *noItem) Unwrap() error { return &e.pageError }
+
 // notFound is the page for all other addresses.
 func notFound(*visit) (*page, error) {
 	return nil, &pageError{http.StatusNotFound, "No such page", "There is no page at this address."}
@@ -232,6 +240,8 @@ type failed struct {
 	Text  text
 	Hints []string
 	Retry bool
+	// Missing is the key without an item that the page is about, with the address of its partition.
+	Missing *link
 }
 
 // failure returns the page for an error.
@@ -244,6 +254,9 @@ func (s *server) failure(ctx context.Context, err error) *page {
 	switch {
 	case isOwn:
 		status, f.Title, f.Retry = own.status, own.title, false
+		if none, ok := errors.AsType[*noItem](err); ok {
+			f.Missing = &none.key
+		}
 	case errors.Is(err, paginate.ErrInvalidCursor):
 		status, f.Title, f.Retry = http.StatusBadRequest, "This page has expired", false
 		shown = "The address continues a list, with a position that this process did not seal: singletable view was started again, or the address was changed."

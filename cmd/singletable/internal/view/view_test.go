@@ -212,7 +212,7 @@ func TestItem(t *testing.T) {
 	order := s.get(s.at("/item", "pk", "USER#ana", "sk", "ORDER#2024-01-13T06:00:00.000Z#o-04"), http.StatusOK)
 	order.id("places").has(t, "STATUS#paid / ORDER#2024-01-13T06:00:00.000Z")
 
-	s.get(s.at("/item", "pk", "USER#ana", "sk", "NOTHING"), http.StatusNotFound).id("error").has(t, "No such item")
+	s.get(s.at("/item", "pk", "USER#ana", "sk", "NOTHING"), http.StatusNotFound).id("error").has(t, "No such item", "USER#ana / NOTHING Open its partition")
 	response, body := s.fetch(s.request(http.MethodGet, s.at("/item.json", "pk", "USER#ana", "sk", "PROFILE")))
 	if !json.Valid([]byte(body)) || response.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("the item as JSON: %s", body)
