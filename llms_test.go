@@ -44,7 +44,7 @@ func inLLMs(t *testing.T, name, text string) {
 }
 
 // row is a link to a page, and what is on it.
-var row = regexp.MustCompile(`(?m)^\| \[([^\]]+)\]\(([^)]+)\) \| (.+) \|$`)
+var row = regexp.MustCompile(`(?m)^- \[([^\]]+)\]\(([^)]+)\): (.+)$`)
 
 // The index for people, docs/README.md, has each page once, and the one for tools has
 // what it has.
@@ -61,7 +61,7 @@ func TestTheIndexHasAllPages(t *testing.T) {
 	for i, page := range pages {
 		pages[i] = filepath.Base(page)
 	}
-	pages = append([]string{"../cmd/singletable/README.md"}, pages...)
+	pages = append([]string{"../SECURITY.md", "../cmd/singletable/README.md"}, pages...)
 	expect.Equal(t, "pages in docs/README.md", listed, slices.DeleteFunc(pages, func(page string) bool { return page == "README.md" }))
 	inLLMs(t, "documentation", b.String())
 }

@@ -45,7 +45,7 @@ type Entity[T any] struct {
 	// Claims returns further keys that no other entity can have: the seats of an order, the
 	// aliases of a user. Each is a small item of the type "‹Type› claim", written in the
 	// transaction of the entity, which has 100 items. [Repo.GetByClaim] finds the entity. All
-	// programs that write the entity need the same Claims: docs/releases-side-by-side.md.
+	// programs that write the entity need the same Claims: docs/change-your-table.md.
 	Claims func(T) []keys.Key
 
 	// Counters are numbers in other items that every write of the entity keeps exact, and

@@ -16,7 +16,7 @@ import (
 
 // Shared is for an entity whose items other programs write, too, by rules of their own, such as
 // a service in TypeScript on ElectroDB, DynamoDB-Toolbox or OneTable. docs/share-a-table.md says
-// how to go about it, and docs/peers.md what each of them keeps of what this program writes.
+// how to go about it, and which of their calls keep what this program writes.
 //
 // Nothing of theirs is lost: [Repo.Update], [Repo.Save] and [Repo.Delete] read the item and expect
 // that each attribute that T has is still as it was read, with the type, the expiry and the

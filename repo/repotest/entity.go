@@ -96,7 +96,7 @@ func (c *comparison) keys(was, is repo.Form) {
 		}
 	}
 	if len(was.Claims) > 0 && !slices.Equal(was.Claims, is.Claims) {
-		c.breaks("%s: Claims were %q and are %q: all releases that write the entity need the same: docs/releases-side-by-side.md", was.Type, was.Claims, is.Claims)
+		c.breaks("%s: Claims were %q and are %q: all releases that write the entity need the same: %s#releases-side-by-side", was.Type, was.Claims, is.Claims, changing)
 	}
 	for _, name := range slices.Sorted(maps.Keys(was.Counters)) {
 		if was.Counters[name] != is.Counters[name] {

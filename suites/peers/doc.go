@@ -4,8 +4,9 @@
 // both languages, in NAME.js and NAME_test.go.
 //
 // What holds is in rows: peer.rows and peer.writes of each library, and the tables of
-// values_test.go. Each row has a function that returns what it has seen. docs/peers.md is made
-// of the rows; go generate ./suites/peers writes it.
+// values_test.go. Each row has a function that returns what it has seen.
+// docs/share-a-table.md has the calls that write, and testdata/holds.txt all else;
+// go generate ./suites/peers writes both.
 //
 // The tests start one process of Node, which runs run.js. The packages are installed once, into
 // the user's cache directory. For other versions, change package.json, and run

@@ -32,7 +32,7 @@ type peer struct {
 }
 
 // row is something that holds. see returns what it has seen. What is usual stands in words on the
-// page, at its beginning: it holds for all libraries that can do it.
+// page docs/share-a-table.md: it holds for all libraries that can do it.
 type row struct {
 	call, holds string
 	see         func(*shop, *peer) string
@@ -86,13 +86,16 @@ func TestPeers(t *testing.T) {
 
 //go:generate go test . -run ^TestThePage -update
 
-// TestThePageHasTheRows compares the page with the rows, or writes it.
+// TestThePageHasTheRows compares the page with the calls that write, and testdata/holds.txt
+// with all else that holds, or writes them.
 func TestThePageHasTheRows(t *testing.T) {
 	t.Parallel()
-	const page = "../../docs/peers.md"
 	versions := versions(t)
+	calls := [][]string{{"library", "its call", "then our `Save`", "our `Update` before it", "our `Delete` before it"}}
+	holds := ""
 	for _, p := range peers {
-		part(t, page, p.file, p.markdown(t, versions))
+		calls = append(calls, p.calls(t)...)
+		holds += p.holds(t, versions) + "\n"
 	}
 	var stored, read [][]string
 	for _, v := range stores {
@@ -101,8 +104,9 @@ func TestThePageHasTheRows(t *testing.T) {
 	for _, v := range reads {
 		read = append(read, append([]string{v.what}, v.holds...))
 	}
-	part(t, page, "stores", matrix("what it is given", stored))
-	part(t, page, "reads", matrix("what Go has stored", read))
+	part(t, "../../docs/share-a-table.md", "calls", figure.Table("|---|---|---|---|---|", calls...))
+	expect.Golden(t, "holds.txt", "What others do next to this library: see doc.go.\n\n"+holds+
+		matrix("what it is given", stored)+"\n"+matrix("what Go has stored", read))
 }
 
 // part compares the part of a page between two marks with text, or writes it.
@@ -148,31 +152,32 @@ func matrix(what string, rows [][]string) string {
 	return text
 }
 
-// markdown returns the part of the page about a peer.
-func (p *peer) markdown(t *testing.T, versions map[string]string) string {
+// holds returns what holds next to a peer, except for its calls.
+func (p *peer) holds(t *testing.T, versions map[string]string) string {
 	t.Helper()
 	version, ok := versions[p.pkg]
 	if !ok {
 		t.Fatalf("package.json does not have %s", p.pkg)
 	}
-	text := "`" + p.pkg + "` " + version + "\n"
+	text := p.pkg + " " + version + "\n"
 	for _, r := range p.rows {
 		if !r.usual {
-			text += "\n- " + r.call + ": " + r.holds
+			text += "- " + r.call + ": " + r.holds + "\n"
 		}
 	}
-	text = strings.TrimRight(text, "\n") + "\n"
-	if len(p.writes) == 0 {
-		return text
-	}
-	races := [][]string{{"its call", "then our `Save`", "our `Update` before it", "our `Delete` before it"}}
+	return text
+}
+
+// calls returns the rows of the page about the calls of a peer that write.
+func (p *peer) calls(t *testing.T) (rows [][]string) {
+	t.Helper()
 	for _, w := range p.writes {
 		if w.same != "kept" || w.other != "kept" {
 			t.Errorf("%s: the page says that an Update keeps each change", w.call)
 		}
-		races = append(races, []string{"`" + w.call + "`", w.saved, w.after, w.deleted})
+		rows = append(rows, []string{p.name, "`" + w.call + "`", w.saved, w.after, w.deleted})
 	}
-	return text + "\n" + figure.Table("|---|---|---|---|", races...)
+	return rows
 }
 
 // begin has the peer create the order, and this library change it once, so that it has what a
