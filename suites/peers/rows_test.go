@@ -168,14 +168,21 @@ func (p *peer) holds(t *testing.T, versions map[string]string) string {
 	return text
 }
 
-// calls returns the rows of the page about the calls of a peer that write.
+// calls returns the rows of the page about the calls of a peer that write. Those with the same
+// outcome share a row.
 func (p *peer) calls(t *testing.T) (rows [][]string) {
 	t.Helper()
 	for _, w := range p.writes {
 		if w.same != "kept" || w.other != "kept" {
 			t.Errorf("%s: the page says that an Update keeps each change", w.call)
 		}
-		rows = append(rows, []string{p.name, "`" + w.call + "`", w.saved, w.after, w.deleted})
+		outcome := []string{w.saved, w.after, w.deleted}
+		same := slices.IndexFunc(rows, func(r []string) bool { return slices.Equal(r[2:], outcome) })
+		if same < 0 {
+			rows = append(rows, append([]string{p.name, "`" + w.call + "`"}, outcome...))
+		} else {
+			rows[same][1] += ", `" + w.call + "`"
+		}
 	}
 	return rows
 }

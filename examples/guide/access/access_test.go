@@ -1,5 +1,5 @@
 // Package access_test finds the IAM actions that each operation of the library needs,
-// for SECURITY.md.
+// for testdata/actions.txt.
 package access_test
 
 import (
@@ -26,9 +26,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestThePage -update
-
-const page = "../../../SECURITY.md"
+//go:generate go test . -run ^TestTheFile -update
 
 var spec = schema.Table{
 	Name: "Access", TTLAttribute: "expiresAt",
@@ -220,12 +218,12 @@ func actionsOf(t *testing.T, r tabletest.Request) []string {
 	return all
 }
 
-// The page has the actions of each operation, and the templates of the examples allow
+// The file that SECURITY.md names has the actions of each operation, and the templates of the examples allow
 // their functions the same.
-func TestThePageShowsWhatOperationsNeed(t *testing.T) {
+func TestTheFileShowsWhatOperationsNeed(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("| operation | `dynamodb:` actions |\n|---|---|\n")
+	b.WriteString("operation: actions of dynamodb\n\n")
 	for _, r := range rows {
 		needed := actions(t, r.entity, r.run)
 		if dir, handler, found := strings.Cut(r.like, " "); found {
@@ -233,8 +231,8 @@ func TestThePageShowsWhatOperationsNeed(t *testing.T) {
 			allowed := slices.Sorted(slices.Values(f.Policies[0].Statement[0].Action))
 			check.Equal(t, r.name+": actions of "+r.like, allowed, needed)
 		}
-		fmt.Fprintf(&b, "| %s | `%s` |\n", r.name, strings.ReplaceAll(strings.Join(needed, "`, `"), "dynamodb:", ""))
+		fmt.Fprintf(&b, "%s: %s\n", r.name, strings.ReplaceAll(strings.Join(needed, ", "), "dynamodb:", ""))
 	}
 	t.Log(b.String())
-	generated.Part(t, page, "actions", b.String())
+	generated.File(t, "testdata/actions.txt", b.String())
 }

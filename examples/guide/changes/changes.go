@@ -227,7 +227,10 @@ type Order2 struct {
 	Format int `dynamodbav:"format,omitempty"`
 }
 
-// movedByField is the release whose orders move one by one.
+// movedByField is the release whose orders move one by one, for an entity that can have no
+// copies. When the former release is gone, move each order. Until all have moved, a read that
+// finds nothing under one key looks under the other one, and under the first once more. Create
+// with the former format until then, since Create sees the key of its own format only.
 var movedByField = repo.Entity[Order2]{
 	Type: "ORDER", Version: "revision",
 	Key: func(o Order2) keys.Key {

@@ -24,8 +24,8 @@ import (
 
 func TestThePagesQuoteTheCode(t *testing.T) {
 	t.Parallel()
-	if n := generated.Code(t, "../../../docs/faq.md", "."); n < 7 {
-		t.Errorf("%d quotations, want 7", n)
+	if n := generated.Code(t, "../../../docs/faq.md", "."); n < 5 {
+		t.Errorf("%d quotations, want 5", n)
 	}
 	if n := generated.Code(t, "../../../docs/delete-data.md", "."); n != 1 {
 		t.Errorf("%d quotations, want 1", n)

@@ -27,11 +27,8 @@ var rows = []struct{ job, on, unit, title string }{
 	{"Get", "stub", "cpu-sec/op", "`Get`: CPU"},
 	{"Get", "stub", "B/op", "… bytes"},
 	{"Create", "stub", "cpu-sec/op", "`Create`, with a copy: CPU"},
-	{"Create", "stub", "B/op", "… bytes"},
 	{"Update", "stub", "cpu-sec/op", "`Update` of one field: CPU"},
-	{"Update", "stub", "B/op", "… bytes"},
 	{"TransactPut", "stub", "cpu-sec/op", "`TransactPut` of 3 items: CPU"},
-	{"TransactPut", "stub", "B/op", "… bytes"},
 	{"CreateOps", "stub", "cpu-sec/op", "`CreateOps` of 100 items: CPU"},
 	{"CreateOps", "stub", "B/op", "… bytes"},
 }
