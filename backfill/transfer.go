@@ -19,6 +19,20 @@ import (
 // of single items. Programs must not write the former table after the time of the
 // export: their writes are not in the new one.
 //
+//  1. Turn point-in-time recovery on, stop the writers until programs use the new table, and
+//     make a full export in the format DYNAMODB_JSON.
+//  2. Run each file through one Transfer; no request is sent. After an error that names a
+//     line, discard out, and start over with a new Transfer.
+//  3. Compare the sum of Lines with itemCount in manifest-files.json, and the sum of SetAside
+//     and the last Unmatched with 0: what an unmatched copy holds is lost.
+//  4. Import out, with the keys and indexes of the new table. Compare its count of items with
+//     the sum of Written, and its errors with 0.
+//  5. Call [schema.Table.Ensure], which sets TTL, the stream and the protections, and verify
+//     with [Job.DryRun]. If Unchecked is not 0, compare its Scanned with the sum of Written.
+//
+// An import makes a table of another name, without local indexes, stream, backups and
+// replicas.
+//
 // Files are those of a full export in DynamoDB's JSON: a line {"Item":{…}} for each
 // item. Its methods may be called by several goroutines at once, for several files.
 // A Transfer must not be copied after its first use.

@@ -21,7 +21,7 @@ import (
 
 func TestThePagesQuoteTheCode(t *testing.T) {
 	t.Parallel()
-	for page, want := range map[string]int{"from-onetable-and-toolbox": 3, "share-a-table": 1} {
+	for page, want := range map[string]int{"from-onetable-and-toolbox": 2, "share-a-table": 1} {
 		if n := generated.Code(t, "../../../docs/"+page+".md", "."); n != want {
 			t.Errorf("%s: %d quotations, want %d", page, n, want)
 		}

@@ -19,7 +19,7 @@ import (
 
 func TestThePageQuotesTheCode(t *testing.T) {
 	t.Parallel()
-	if n := generated.Code(t, "../../../docs/from-dynamoose.md", "."); n != 3 {
+	if n := generated.Code(t, "../../../docs/from-dynamoose.md", "."); n != 2 {
 		t.Errorf("%d quotations", n)
 	}
 }
