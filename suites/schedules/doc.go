@@ -1,6 +1,6 @@
 // Package schedules runs the write protocols of this module under every order of
 // their requests, with up to two faults, by [tabletest.Explore]. docs/evidence.md
-// tells what was found and how much was tried.
+// says what holds, and how much was tried.
 //
 // Each table of an operation replays its requests from the first one on, so the faults meet
 // replays. The SDK's client makes every call with the flag -replay=false, and the calls of

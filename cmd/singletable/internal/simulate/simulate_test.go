@@ -260,8 +260,16 @@ func TestMembers(t *testing.T) {
 	text = regexp.MustCompile(` // ?.*`).ReplaceAllString(text, "")
 	read(t, text) // which refuses unknown members
 	for _, of := range []any{
-		simulate.Load{}, simulate.Keys{}, simulate.Pattern{}, simulate.Request{}, simulate.IndexWrite{}, simulate.Point{},
-		simulate.Units{}, simulate.Assumptions{}, simulate.Handler{}, simulate.Kinesis{},
+		simulate.Load{},
+		simulate.Keys{},
+		simulate.Pattern{},
+		simulate.Request{},
+		simulate.IndexWrite{},
+		simulate.Point{},
+		simulate.Units{},
+		simulate.Assumptions{},
+		simulate.Handler{},
+		simulate.Kinesis{},
 	} {
 		for f := range reflect.TypeOf(of).Fields() {
 			if member, _, _ := strings.Cut(f.Tag.Get("json"), ","); !strings.Contains(text, `"`+member+`": `) {
