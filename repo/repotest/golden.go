@@ -28,9 +28,13 @@ import (
 //	}
 //
 // A change that stored items do not fit fails with update too, and the failure says which upgrade
-// to write: an attribute that is gone or of another type, an entity that is gone, another Version
-// or key, fewer shapes. If an entity is stored nowhere yet, delete it in the file, and update.
-// Other changes, such as an attribute that is new, need the update only.
+// to write: an attribute that is gone, or whose field holds less, an entity that is gone, another
+// Version or key, fewer or other upgrades, and for entities of other programs another constant or
+// unique value. If an entity is stored nowhere yet, delete it in the file, and update. Other
+// changes, such as an attribute that is new, need the update only.
+//
+// Keys are compared by the samples of [repo.Form]: a key that no sample shows can change unseen,
+// and so can what an upgrade makes of an attribute.
 func Golden(tb testing.TB, path string, update bool, forms ...repo.Form) {
 	tb.Helper()
 	text, err := os.ReadFile(path)
@@ -88,6 +92,7 @@ func compareForms(former, forms []repo.Form) *comparison {
 		return all[i], true
 	}
 	for _, is := range forms {
+		c.shown(is)
 		if was, known := of(former, is.Type); known {
 			c.entity(was, is)
 		} else {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,14 +125,22 @@ func TestARenameNeedsAnUpgrade(t *testing.T) {
 func TestChangesNeedUpgrades(t *testing.T) {
 	t.Parallel()
 	was := form(t, noteEntity())
+	was.Counted = []string{"seats"}
+	each := func(change func(k *repo.FormKeys)) func(f *repo.Form) {
+		return func(f *repo.Form) {
+			for i := range f.Keys {
+				change(&f.Keys[i])
+			}
+		}
+	}
 	for name, tc := range map[string]struct {
 		change func(f *repo.Form)
 		fails  string // with update; without, if fits is set
 		fits   bool
 	}{
 		"gone":               {func(f *repo.Form) { delete(f.Attributes, "seats") }, `add to Upgrades: repo.Drop("seats")`, false},
-		"another type":       {func(f *repo.Form) { f.Attributes["seats"] = "S" }, `attribute seats is S now, and was N: add to Upgrades: repo.Convert("seats", "seats", …)`, false},
-		"another unit":       {func(f *repo.Form) { f.Attributes["ends"] = "N" }, "attribute ends is N now, and was N milliseconds", false},
+		"another type":       {func(f *repo.Form) { f.Attributes["seats"] = "S" }, `attribute seats is S now, and was N int64: add to Upgrades: repo.Convert("seats", "seats", …)`, false},
+		"another unit":       {func(f *repo.Form) { f.Attributes["ends"] = "N seconds" }, "attribute ends is N seconds now, and was N milliseconds", false},
 		"in a map":           {func(f *repo.Form) { delete(f.Attributes, "home.city") }, `home.city was S and is gone in attribute home: add to Upgrades: repo.Convert("home", "home", …)`, false},
 		"in a list":          {func(f *repo.Form) { f.Attributes["lines[].city"] = "N" }, `lines[].city was S and is N in attribute lines`, false},
 		"upgraded":           {func(f *repo.Form) { f.Attributes["seats"], f.Shape, f.Upgraded["seats"] = "S", 1, 1 }, "attribute seats is changed by an upgrade", true},
@@ -143,19 +152,23 @@ func TestChangesNeedUpgrades(t *testing.T) {
 		"no upgrade is left": {func(f *repo.Form) { f.Shape, f.OldestShape = 1, 1 }, "OldestShape 1 refuses the items of shape 0", false},
 		"another version":    {func(f *repo.Form) { f.Version = "noteId" }, `Version was "revision S" and is "noteId S"`, false},
 		"version of a type":  {func(f *repo.Form) { f.Attributes["revision"] = "N" }, `Version was "revision S" and is "revision N"`, false},
-		"key":                {func(f *repo.Form) { f.Key = "N" }, "the key of a sample was", false},
-		"copy gone":          {func(f *repo.Form) { f.Copies = nil }, "FormerCopies, and backfill", false},
-		"copy deleted":       {func(f *repo.Form) { f.FormerCopies, f.Copies = []string{f.Copies["by title"]}, nil }, "backfill", true},
-		"index":              {func(f *repo.Form) { f.Indexes = nil }, "backfill", true},
-		"claims":             {func(f *repo.Form) { f.Claims = nil }, "all releases that write the entity need the same", false},
-		"counters":           {func(f *repo.Form) { f.Counters = nil }, `counter "notes" was notes of TAG at TAG / TAG and is gone`, true},
+		"key":                {each(func(k *repo.FormKeys) { k.Key = "N" }), "the key of a sample was", false},
+		"copy gone":          {each(func(k *repo.FormKeys) { k.Copies = nil }), "FormerCopies, and backfill", false},
+		"copy deleted":       {each(func(k *repo.FormKeys) { k.FormerCopies, k.Copies = []string{k.Copies["by title"]}, nil }), "backfill", true},
+		"index":              {each(func(k *repo.FormKeys) { k.Indexes = nil }), "backfill", true},
+		"claims":             {each(func(k *repo.FormKeys) { k.Claims = nil }), "all releases that write the entity need the same", false},
+		"counters":           {each(func(k *repo.FormKeys) { k.Counters = nil }), `counter "notes" was notes of TAG at TAG / TAG and is gone`, true},
+		"a counter's name":   {each(func(k *repo.FormKeys) { k.Counters = map[string]string{"lines": k.Counters["notes"]} }), `counter "notes" is named "lines" now`, false},
+		"a sample less":      {func(f *repo.Form) { f.Keys = f.Keys[:1] }, "the keys of 2 samples are in the file, and Form has 1", false},
+		"a sample more":      {func(f *repo.Form) { f.Keys = append(f.Keys, repo.FormKeys{Key: "N"}) }, "earlier releases' items fit", true},
+		"not counted":        {func(f *repo.Form) { f.Counted = nil }, "attribute seats is not in Counted", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "stored.json")
 			expect.Equal(t, "first", failures(t, path, true, was), "")
 			is := was
-			is.Attributes, is.Upgraded = maps.Clone(was.Attributes), maps.Clone(was.Upgraded)
+			is.Attributes, is.Upgraded, is.Keys = maps.Clone(was.Attributes), maps.Clone(was.Upgraded), slices.Clone(was.Keys)
 			tc.change(&is)
 			if got := failures(t, path, !tc.fits, is); !strings.Contains(got, tc.fails) {
 				t.Errorf("%q is not in:\n%s", tc.fails, got)
