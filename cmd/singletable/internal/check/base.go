@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/cmd/singletable/internal/pattern"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/simulate"
@@ -36,19 +38,23 @@ type phase int
 
 const (
 	cannot phase = iota
+	byHand       // since ensure changes nothing while a person has something to do
 	before
 	release
 	fill
 	then
+	clean
 	last
 )
 
 var phases = map[phase]string{
 	cannot:  "cannot be changed",
+	byHand:  "before the release",
 	before:  "before the release",
 	release: "release",
 	fill:    "when the former release is gone",
 	then:    "next release",
+	clean:   "when the release before it is gone",
 	last:    "at last",
 }
 
@@ -71,6 +77,7 @@ type change struct {
 	load     *simulate.Load
 	steps    []Step
 	filled   []string // entities whose items a backfill has to bring up to date
+	cleaned  []string // entities of which a backfill deletes what the next release has dropped
 }
 
 // Steps returns what the change of a live table from one model to another takes, in the order
@@ -85,6 +92,10 @@ func Steps(from, to tablemodel.Model, load *simulate.Load) []Step {
 	if len(c.filled) > 0 {
 		c.add(fill, strings.Join(c.filled, ", "), recipes+"#what-it-costs",
 			"Run backfill.Job with DryRun, which says how many items change and what that costs. Run it without, and verify with DryRun.")
+	}
+	if len(c.cleaned) > 0 {
+		c.add(clean, strings.Join(c.cleaned, ", "), recipes+"#what-it-costs",
+			"Run backfill.Job, which deletes the copies and keys that this release does not have, and verify with DryRun.")
 	}
 	slices.SortStableFunc(c.steps, func(a, b Step) int { return cmp.Compare(a.phase, b.phase) })
 	return c.steps
@@ -185,7 +196,7 @@ func (c *change) price() string {
 		quantity.Of(int64(units), "item"), gb, units*simulate.USEast().WriteMillion/1e6)
 }
 
-// settings compares TTL and the stream. Singletable plan knows the others, of the live table.
+// settings compares what singletable ensure turns on, or has a person do.
 func (c *change) settings() {
 	from, to := c.from.Table, c.to.Table
 	switch from.TTLAttribute {
@@ -193,7 +204,7 @@ func (c *change) settings() {
 	case "":
 		c.add(before, "ttl", addIndex, "Look for items that have a number of seconds under %s: DynamoDB deletes those in the past. Then run singletable ensure, which turns TTL on.", to.TTLAttribute)
 	default:
-		c.add(before, "ttl", addIndex, "Turn TTL of %s off by hand, and if it has another attribute, run singletable ensure about an hour later: some items would never expire.", from.TTLAttribute)
+		c.add(byHand, "ttl", addIndex, "Turn TTL of %s off by hand, and if it has another attribute, run singletable ensure about an hour later: some items would never expire.", from.TTLAttribute)
 	}
 	switch {
 	case from.Stream == to.Stream:
@@ -202,8 +213,21 @@ func (c *change) settings() {
 	case to.Stream == "":
 		c.add(last, "stream", addIndex, "Turn the stream off by hand, when its consumers are gone.")
 	default:
-		c.add(before, "stream", addIndex, "Let the consumers read to the end, turn the stream off by hand, run singletable ensure, and connect the consumers to the new stream.")
+		c.add(byHand, "stream", addIndex, "Let the consumers read to the end, turn the stream off by hand, run singletable ensure, and connect the consumers to the new stream.")
 	}
+	if to.BillingMode != "" && billing(from) != billing(to) {
+		c.add(byHand, "billingMode", addIndex, "Change the billing mode to %s by hand: singletable ensure changes nothing until then.", billing(to))
+	}
+	if to.PointInTimeRecovery && !from.PointInTimeRecovery {
+		c.add(before, "pointInTimeRecovery", addIndex, "Run singletable ensure, which turns it on.")
+	}
+	if to.DeletionProtection && !from.DeletionProtection {
+		c.add(before, "deletionProtection", addIndex, "Run singletable ensure, which turns it on.")
+	}
+}
+
+func billing(t schema.Table) types.BillingMode {
+	return cmp.Or(t.BillingMode, types.BillingModePayPerRequest)
 }
 
 // entities compares the patterns of keys.
@@ -246,10 +270,19 @@ func (c *change) entity(from, to tablemodel.Entity) {
 		}
 	}
 	c.mainKey(at, from, to)
-	c.copies(at, from, to)
+	dropped := c.copies(at, from, to)
 	c.entries(at, from, to)
 	if slices.ContainsFunc(c.steps[count:], func(s Step) bool { return !s.Impossible }) {
 		c.filled = append(c.filled, to.Type)
+	}
+	count = len(c.steps)
+	for _, p := range dropped {
+		c.add(release, at, changeKey, "Release a program that does not read the copy %s, and still stores it.", keyText(p))
+		c.add(then, at, changeKey, "Release one that has %s as one of FormerCopies.", keyText(p))
+	}
+	c.droppedEntries(at, from, to)
+	if len(c.steps) > count {
+		c.cleaned = append(c.cleaned, to.Type)
 	}
 }
 
@@ -271,8 +304,8 @@ func (c *change) mainKey(at string, from, to tablemodel.Entity) {
 	}
 }
 
-// copies compares the copies.
-func (c *change) copies(at string, from, to tablemodel.Entity) {
+// copies compares the copies, and returns those that are dropped.
+func (c *change) copies(at string, from, to tablemodel.Entity) []tablemodel.Pattern {
 	added, removed := without(to.Items[1:], from.Items), without(from.Items[1:], to.Items)
 	for _, p := range added {
 		i := slices.IndexFunc(removed, func(x tablemodel.Pattern) bool { return sameTexts(p, x) })
@@ -283,9 +316,7 @@ func (c *change) copies(at string, from, to tablemodel.Entity) {
 		c.add(release, at, changeKey, madeOf+"keep the former copy until reads of it are gone.", "A copy", keyText(p), keyText(removed[i]))
 		removed = slices.Delete(removed, i, i+1)
 	}
-	for _, p := range removed {
-		c.add(then, at, changeKey, "Release it with %s as one of FormerCopies, and without reads of it. The backfill deletes the stored copies.", keyText(p))
-	}
+	return removed
 }
 
 // entries compares the keys of an entity in indexes.
@@ -295,6 +326,10 @@ func (c *change) entries(at string, from, to tablemodel.Entity) {
 		old, now, in := had[index], has[index], at+", index "+index
 		switch {
 		case slices.EqualFunc(old, now, sameKey):
+			// What the keys of a main item that moves are moves with it.
+			if was, is := carriers(from, index), carriers(to, index); sameKey(from.Items[0], to.Items[0]) && !slices.EqualFunc(was, is, sameKey) {
+				c.add(release, in, addIndex, "Its keys move from the item %s to %s with the backfill. Queries find each entity once at any time.", keysText(was), keysText(is))
+			}
 		case slices.EqualFunc(old, now, sameTexts):
 			c.add(release, in, addIndex, madeOf+"give them their keys in an index under another name.", "Its key", keysText(now), keysText(old))
 		case len(old) > 0:
@@ -304,9 +339,15 @@ func (c *change) entries(at string, from, to tablemodel.Entity) {
 			c.add(then, in, addIndex, "Release the queries when the backfill is complete.")
 		}
 	}
+}
+
+// droppedEntries finds indexes that stay, and have no keys of the entity any more.
+func (c *change) droppedEntries(at string, from, to tablemodel.Entity) {
+	had, has := entriesOf(from), entriesOf(to)
 	for _, index := range slices.Sorted(maps.Keys(had)) {
 		if len(has[index]) == 0 && indexesOf(c.to.Table)[index].layout != "" {
-			c.add(then, at+", index "+index, dropIndex, "Release a program without queries for it, then one that removes its keys from stored items.")
+			c.add(release, at+", index "+index, dropIndex, "Release a program without queries for it, which still sets its keys.")
+			c.add(then, at+", index "+index, dropIndex, "Release one that removes its keys from stored items.")
 		}
 	}
 }
@@ -320,6 +361,16 @@ func entriesOf(e tablemodel.Entity) map[string][]tablemodel.Pattern {
 		}
 	}
 	return all
+}
+
+// carriers returns the items that have the keys of an entity in an index.
+func carriers(e tablemodel.Entity, index string) (items []tablemodel.Pattern) {
+	for _, p := range e.Items {
+		if _, has := p.Indexes[index]; has {
+			items = append(items, p)
+		}
+	}
+	return items
 }
 
 // sameKey reports whether two patterns make the same key. A part that is not known can be any

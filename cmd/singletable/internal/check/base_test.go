@@ -26,6 +26,7 @@ func TestSteps(t *testing.T) {
 		byTime     = `{"pk": "ORDER#{id}", "sk": "METADATA", "indexes": {"GSI1": {"pk": "STATUS#{status}", "sk": "{at:time}"}}}`
 		gsi2       = `"indexes": [{"name": "GSI1", "pk": "a", "sk": "b"}, {"name": "GSI2", "pks": [{"name": "tenant"}]}], `
 		lsi        = `"indexes": [{"name": "LSI", "local": true, "sk": "c"}], `
+		clean      = "when the release before it is gone: ORDER #what-it-costs"
 		backfill   = "when the former release is gone: ORDER #what-it-costs"
 	)
 	for name, tt := range map[string]struct {
@@ -51,7 +52,7 @@ func TestSteps(t *testing.T) {
 			"release: index GSI1 #index-dropped", "next release: index GSI1 #index-dropped", "at last: index GSI1 #index-dropped",
 		}},
 		"no keys in an index": {gsi + ", " + items(inIndex), gsi + ", " + items(byID), []string{
-			backfill, "next release: entity ORDER, index GSI1 #index-dropped",
+			"release: entity ORDER, index GSI1 #index-dropped", "next release: entity ORDER, index GSI1 #index-dropped", clean,
 		}},
 		"other keys in an index": {gsi + ", " + items(inIndex), gsi + ", " + items(byTime), []string{
 			"cannot be changed: entity ORDER, index GSI1 #access-pattern-added-by-an-index",
@@ -65,7 +66,10 @@ func TestSteps(t *testing.T) {
 			"release: entity ORDER #access-pattern-added-by-a-copy", backfill,
 		}},
 		"a copy less": {items(byID + "," + byCustomer), items(byID), []string{
-			backfill, "next release: entity ORDER #key-format-changed",
+			"release: entity ORDER #key-format-changed", "next release: entity ORDER #key-format-changed", clean,
+		}},
+		"an index of another item": {gsi + ", " + items(inIndex+","+byCustomer), gsi + ", " + items(byID+","+strings.Replace(byCustomer, `"}`, `", "indexes": {"GSI1": {"pk": "STATUS#{status}", "sk": "{id}"}}}`, 1)), []string{
+			"release: entity ORDER, index GSI1 #access-pattern-added-by-an-index", backfill,
 		}},
 		"another main key":                {items(byID), items(byCustomer), []string{"release: entity ORDER #key-format-changed", backfill}},
 		"a copy as main":                  {items(byID + "," + byCustomer), items(byCustomer + "," + byID), []string{"release: entity ORDER #key-format-changed", backfill}},
@@ -94,6 +98,18 @@ func TestSteps(t *testing.T) {
 		"a stream":           {items(byID), `"stream": "NEW_IMAGE", ` + items(byID), []string{"before the release: stream #access-pattern-added-by-an-index"}},
 		"another stream": {`"stream": "KEYS_ONLY", ` + items(byID), `"stream": "NEW_IMAGE", ` + items(byID), []string{
 			"before the release: stream #access-pattern-added-by-an-index",
+		}},
+		// Ensure changes nothing until a person has done what it cannot do.
+		"an index and another TTL": {`"ttl": "u", ` + gsi, `"ttl": "t", ` + gsi2[:len(gsi2)-2], []string{
+			"before the release: ttl #access-pattern-added-by-an-index",
+			"before the release: index GSI2 #access-pattern-added-by-an-index",
+			"next release: index GSI2 #access-pattern-added-by-an-index",
+		}},
+		"another billing mode": {`"billingMode": "PROVISIONED", "provisionedThroughput": {"read": 1, "write": 1}, ` + items(byID), `"billingMode": "PAY_PER_REQUEST", ` + items(byID), []string{
+			"before the release: billingMode #access-pattern-added-by-an-index",
+		}},
+		"protections": {items(byID), `"pointInTimeRecovery": true, "deletionProtection": true, ` + items(byID), []string{
+			"before the release: pointInTimeRecovery #access-pattern-added-by-an-index", "before the release: deletionProtection #access-pattern-added-by-an-index",
 		}},
 		"no stream": {`"stream": "KEYS_ONLY", ` + items(byID), items(byID), []string{"at last: stream #access-pattern-added-by-an-index"}},
 	} {
