@@ -105,11 +105,18 @@ const (
 
 // These are names of attributes with few values, with periods, and with times.
 var (
-	fewValues = regexp.MustCompile(`^([Ii]s|[Hh]as)[A-Z_]|(?i:(status|state|type|kind|priority|severity|gender|active|enabled)$)`)
-	periods   = regexp.MustCompile(`(?i)(year|month|week|day|date|hour|minute)$`)
-	times     = regexp.MustCompile(`(?i:^at|time|timestamp|date)$|At$|_at$`)
+	fewValues = regexp.MustCompile(`^([Ii]s|[Hh]as)[A-Z_]|` + lastWord("Status", "State", "Type", "Kind", "Priority", "Severity", "Gender", "Active", "Enabled"))
+	periods   = regexp.MustCompile(lastWord("Year", "Month", "Week", "Day", "Date", "Hour", "Minute"))
+	times     = regexp.MustCompile(`(?i:^at$)|At$|_at$|` + lastWord("Time", "Datetime", "Timestamp", "Date"))
 	expiries  = regexp.MustCompile(`(?i)^(ttl|expir(es?|y|ation)(_?(at|on|time|date))?|delete_?after)$`)
 )
+
+// lastWord returns the pattern of names that are one of the words, or end with one, as in
+// orderDate, order_date and ORDER_DATE. A candidate is no date.
+func lastWord(words ...string) string {
+	all := strings.Join(words, "|")
+	return `(?:^|[^A-Za-z])(?i:` + all + `)$|[a-z0-9](?:` + all + `)$`
+}
 
 // partitions returns how many partition keys the pattern makes. A text that is not known can
 // be a shard, so it counts as many.
