@@ -62,9 +62,12 @@ type uniqueEntity interface {
 // Example how to delete or create an item.
 //
 // It reads the whole table once. Where something does not agree, it reads it twice more, and
-// reports what both reads have found, so that writes in between make no faults. It keeps sums of
-// hashes, and up to 100,000 values, for a table of any size. If an entity could not be read, values
-// without a live entity are left out: they can be its own.
+// reports what both reads have found, so that a write in between makes no fault. A value that is
+// freed and taken again during each of them, as by a test account, can be reported: a read is not
+// of one moment. Look at such a value before you repair it, and run the check again after repairs.
+//
+// It keeps sums of hashes, and up to 100,000 values, for a table of any size. If an entity could
+// not be read, values without a live entity are left out: they can be its own.
 //
 // Map and Source must be nil. WriteUnits is not used, and Progress is called in each of the reads.
 //
