@@ -35,7 +35,7 @@ type Form struct {
 	Counted    []string          `json:"counted,omitempty"`
 	Constants  map[string]string `json:"constants,omitempty"`
 	UniqueType string            `json:"uniqueType,omitempty"`
-	// Keys are those of two samples that Form makes, and then of each that it is given.
+	// Keys are those of three samples that Form makes, and then of each that it is given.
 	Keys []FormKeys `json:"keys"`
 	// Samples are the items of each sample value. A missing copy is nil.
 	Samples [][]table.Item `json:"-"`
@@ -57,7 +57,7 @@ type FormKeys struct {
 }
 
 // Form returns the stored form of the entity. It calls the entity's functions with the samples,
-// and with two that it makes, and sends nothing. In the first, the attribute name has the text
+// and with three that it makes, and sends nothing. In the first, the attribute name has the text
 // {name}: then a key shows its attributes, as USER#{userId}. Give samples where a key needs
 // values of its own, such as a status that is one of three. Add others behind them.
 func (r *Repo[T]) Form(samples ...T) Form {
@@ -81,7 +81,7 @@ func (c *core) form(samples []any) Form {
 	}
 	var made []any
 	if c.known || len(samples) == 0 { // a map has what the program gives it
-		made = []any{c.entity.sample(c.attributes, false), c.entity.sample(c.attributes, true)}
+		made = []any{c.entity.sample(c.attributes, 0), c.entity.sample(c.attributes, 1), c.entity.sample(c.attributes, 2)}
 	}
 	for _, name := range c.attributes {
 		f.Attributes[name] = "?" // if no sample can be encoded
@@ -95,7 +95,7 @@ func (c *core) form(samples []any) Form {
 		f.Keys = append(f.Keys, c.formKeys(v))
 	}
 	if len(samples) == 0 {
-		samples = made
+		samples = made[:2] // a separator would be taken for two parts of a key
 	}
 	for _, v := range samples {
 		f.Samples = append(f.Samples, c.itemsOf(v))
@@ -103,18 +103,21 @@ func (c *core) form(samples []any) Form {
 	return f
 }
 
-// sample returns one of two values that differ in each attribute that can. What it has of an
-// attribute follows from the name, so that another attribute changes no key.
-func (e *description) sample(attributes []string, second bool) any {
+// sample returns one of three values that differ in each attribute that can. What it has of an
+// attribute follows from the name, so that another attribute changes no key. The second and third
+// show what a key makes of upper case, of milliseconds and of a separator.
+func (e *description) sample(attributes []string, nth int) any {
 	v := item.Sample(e.typ)
 	for _, name := range attributes {
 		h := fnv.New32a()
 		h.Write([]byte(name))
-		// Two digits, for the narrow fields and keys.
+		// Two digits, for narrow fields and keys.
 		n, text, fraction := 10+int64(h.Sum32()%80), "{"+name+"}", time.Duration(0)
-		if second {
-			// Upper case and milliseconds show what a key makes of them.
-			n, text, fraction = 10+(n-10+1+int64(h.Sum32()/80%79))%80, strings.ToUpper(text)+"2", 678*time.Millisecond
+		if nth > 0 {
+			n, text, fraction = 10+(n-10+1+int64(h.Sum32()/80%79))%80, strings.ToUpper(name)+"2", 678*time.Millisecond
+		}
+		if nth > 1 {
+			text = name + "#3"
 		}
 		for _, value := range []types.AttributeValue{
 			&types.AttributeValueMemberS{Value: text},

@@ -85,6 +85,9 @@ func TestKeysOfSamples(t *testing.T) {
 			key("N", func(v visit) []keys.Segment { return []keys.Segment{keys.Time(v.At)} }),
 			key("N", func(v visit) []keys.Segment { return []keys.Segment{keys.Time(v.At.Truncate(time.Second))} }), nil, "the key of a sample was",
 		},
+		"no escapes": {key("N", byName), func(e *repo.Entity[visit]) {
+			e.Key = func(v visit) keys.Key { return keys.Key{PK: "VISITS", SK: keys.SK("N#" + v.Name)} }
+		}, nil, "the key of a sample was"},
 		"the second sample": {spare("A"), spare("B"), []visit{{ID: "1"}, {ID: "1", Name: "spare"}}, "the key of a sample was"},
 		"no sample":         {key("N", narrow), key("N", narrow), nil, "a function of Key makes no key of any sample"},
 		"one sample":        {key("N", narrow), key("N", narrow), []visit{{Seat: 1}}, ""},

@@ -159,7 +159,7 @@ func TestChangesNeedUpgrades(t *testing.T) {
 		"claims":             {each(func(k *repo.FormKeys) { k.Claims = nil }), "all releases that write the entity need the same", false},
 		"counters":           {each(func(k *repo.FormKeys) { k.Counters = nil }), `counter "notes" was notes of TAG at TAG / TAG and is gone`, true},
 		"a counter's name":   {each(func(k *repo.FormKeys) { k.Counters = map[string]string{"lines": k.Counters["notes"]} }), `counter "notes" is named "lines" now`, false},
-		"a sample less":      {func(f *repo.Form) { f.Keys = f.Keys[:1] }, "the keys of 2 samples are in the file, and Form has 1", false},
+		"a sample less":      {func(f *repo.Form) { f.Keys = f.Keys[:1] }, "the keys of 3 samples are in the file, and Form has 1", false},
 		"a sample more":      {func(f *repo.Form) { f.Keys = append(f.Keys, repo.FormKeys{Key: "N"}) }, "earlier releases' items fit", true},
 		"not counted":        {func(f *repo.Form) { f.Counted = nil }, "attribute seats is not in Counted", false},
 	} {
