@@ -37,7 +37,7 @@ var errMoving = fmt.Errorf("%w: the idempotency record comes and goes", table.Er
 //
 // If an op is stale or in conflict, since another writer was faster, nothing is written, and
 // plan is called again, within the budget: let it read what its ops expect, by consistent
-// reads, and make all values anew. A plan whose op expects the same again, such as a version
+// reads, and make all values again. A plan whose op expects the same again, such as a version
 // that the request names, does not read it: that is the end, with [table.ErrStale].
 //
 // If the ops fail, no record is stored, and the key can be used again. A

@@ -91,7 +91,7 @@ func parseEvent(event []byte) (d delivery, err error) {
 	return delivery{}, eventError(event, problem, found, len(d.records))
 }
 
-// eventError returns why an event is none: what is wrong with a record of it, or its form.
+// eventError returns what is wrong with an event: with a record of it, or with its form.
 func eventError(event []byte, problem error, found bool, n int) error {
 	is := otherForm(event)
 	switch {

@@ -288,7 +288,7 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 // that exists already needs no other item.
 func withoutLimits(failed []*Error) []*Error {
 	for _, counts := range []error{ErrLimit, ErrUncounted} {
-		//mutants:guard who has the last place is not told that it is taken | TestLimitIsReportedAlone
+		//mutants:guard the caller that has the last place is not told that it is taken | TestLimitIsReportedAlone
 		if slices.ContainsFunc(failed, func(f *Error) bool { return !errors.Is(f, counts) }) {
 			failed = slices.DeleteFunc(failed, func(f *Error) bool { return errors.Is(f, counts) })
 		}

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Kinesis is the data stream that the table streams to, in place of its own stream or beside it.
+// Kinesis is the data stream that the table streams to, in place of its own stream or in addition to it.
 type Kinesis struct {
 	// Shards is how many there are. A new on-demand data stream has 4. AWS: "Quotas and limits",
 	// Amazon Kinesis Data Streams Developer Guide.
