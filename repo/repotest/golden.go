@@ -1,6 +1,6 @@
 // Package repotest keeps what a program stores in files, and fails a test when the program no
 // longer fits what its earlier releases have stored. It needs no table with items, and no engine
-// but for the samples of [Model].
+// except for the samples of [Model].
 package repotest
 
 import (
