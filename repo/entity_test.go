@@ -17,6 +17,18 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+// A program that joins the errors of its constructors gets that of New, not a panic of what takes
+// the repository's table.
+func TestTheViewOfNoRepository(t *testing.T) {
+	t.Parallel()
+	tbl, _ := unsent(t)
+	users, err := repo.New(tbl, repo.Entity[User]{})
+	expect.Err(t, err, table.ErrInvalid)
+	if view := users.View(); view != nil {
+		t.Errorf("a view: %v", view)
+	}
+}
+
 func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 	t.Parallel()
 	tbl, _ := unsent(t)

@@ -40,7 +40,12 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 // are [table.ErrInvalid], and nothing is sent: a projection, an index that does not project all
 // attributes, and a search. A write of such a value would remove what was not read. Nothing tells what a [table.Item] was read of, so do not
 // decode a part of an item into T.
-func (r *Repo[T]) View() *table.Table { return r.core.reads }
+func (r *Repo[T]) View() *table.Table {
+	if r == nil { // what New returns with an error, which the caller reports
+		return nil
+	}
+	return r.core.reads
+}
 
 // Consistent returns a view of the repository whose reads are strongly
 // consistent. See [table.Table.Consistent].

@@ -123,6 +123,9 @@ type Error struct {
 
 // Error describes the failure in one line, without key values.
 func (e *Error) Error() string {
+	if e == nil {
+		return "no error"
+	}
 	var b strings.Builder
 	name := ""
 	if e.Name != "" {
@@ -148,7 +151,13 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+// Unwrap returns the cause. That of the nil [FailedOp] returns is nil, so that errors.Is takes it.
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // joinedError is several errors in one line.
 type joinedError struct{ errs []error }

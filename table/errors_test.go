@@ -418,3 +418,12 @@ func TestUnsupportedOperation(t *testing.T) {
 		t.Errorf("%v is %v", err, table.Classify(err))
 	}
 }
+
+// What FailedOp returns for an op that did not fail can be looked at like an error.
+func TestNoOpFailed(t *testing.T) {
+	t.Parallel()
+	op, ok := table.FailedOp(table.ErrNotFound, "seat")
+	if ok || errors.Is(op, table.ErrNotFound) || op.Error() == "" {
+		t.Errorf("got %v, %v", op, ok)
+	}
+}

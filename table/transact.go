@@ -53,9 +53,10 @@ func (e *TxError) Unwrap() []error {
 }
 
 // Transact runs 1 to 100 ops together, all or none, at twice the write units.
-// Each op must be about another item, but for those by which package repo counts: see [Add]. What DynamoDB would refuse for its number,
-// its size or because two ops are about one item is refused before anything is
-// sent, and [FailedOp] finds the op.
+// Each op must be about another item. Only those by which package repo counts are joined with an op
+// about the same item, such as a Check of the owner: see [Add]. What DynamoDB would refuse for its
+// number, its size or because two ops are about one item is refused before anything is sent, and
+// [FailedOp] finds the op.
 //
 // When DynamoDB cancels the transaction, the error holds a [*TxError]. If it was
 // for conflicts with other writes or for lack of capacity only, it is sent again
