@@ -190,6 +190,23 @@ func (c *comparison) counter(entity, name string, was, is repo.FormKeys) {
 	}
 }
 
+// counted fails for a number of another entity that does not know of it.
+func (c *comparison) counted(is repo.Form, forms []repo.Form) {
+	if len(is.Keys) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(is.Keys[0].Counters)) {
+		of, _, _ := strings.Cut(is.Keys[0].Counters[name], " at ")
+		for _, owner := range forms {
+			attribute, owns := strings.CutSuffix(of, " of "+owner.Type)
+			//mutants:guard an owner knows of the number that another entity counts in it, or the test fails | TestOwnersNeedCounted | !slices.Contains(owner.Counted, attribute) => false
+			if owns && !slices.Contains(owner.Counted, attribute) {
+				c.breaks("%s: counter %q adds to attribute %s of %s, whose Counted has no %s: a Save of it would set the number back", is.Type, name, attribute, owner.Type, attribute)
+			}
+		}
+	}
+}
+
 // shown fails for keys that no sample shows, since their changes would not be seen.
 func (c *comparison) shown(is repo.Form) {
 	var hidden []string

@@ -122,6 +122,19 @@ func TestARenameNeedsAnUpgrade(t *testing.T) {
 	expect.Equal(t, "after a backfill", failures(t, path, true, form(t, second)), "")
 }
 
+// A counter and the entity that has its number are described apart.
+func TestOwnersNeedCounted(t *testing.T) {
+	t.Parallel()
+	note := form(t, noteEntity()) // counts notes of TAG
+	tag := repo.Form{Type: "TAG", Attributes: map[string]string{"notes": "N int64"}}
+	path := filepath.Join(t.TempDir(), "stored.json")
+	if got := failures(t, path, true, note, tag); !strings.Contains(got, `NOTE: counter "notes" adds to attribute notes of TAG, whose Counted has no notes`) {
+		t.Errorf("not said: %s", got)
+	}
+	tag.Counted = []string{"notes"}
+	expect.Equal(t, "with Counted", failures(t, path, true, note, tag), "")
+}
+
 func TestChangesNeedUpgrades(t *testing.T) {
 	t.Parallel()
 	was := form(t, noteEntity())
