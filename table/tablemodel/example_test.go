@@ -91,6 +91,24 @@ func ExampleOptions() {
 }
 
 // A page for a browser. What would be markup in it is text.
+func ExampleMermaid() {
+	item := table.Item{
+		"pk": &types.AttributeValueMemberS{Value: "USER#ana"}, "sk": &types.AttributeValueMemberS{Value: "PROFILE"},
+		"entityType": &types.AttributeValueMemberS{Value: "USER"},
+	}
+	picture, err := tablemodel.Mermaid(schema.Table{Name: "Shop"}, []table.Item{item}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(picture)
+	// Output:
+	// %%{init: {"flowchart": {"wrappingWidth": 900}}}%%
+	// flowchart LR
+	//   subgraph v0["table Shop"]
+	//     v0p0["<b>USER#35;ana</b><br/>PROFILE · <i>USER</i>"]
+	//   end
+}
+
 func ExampleHTML() {
 	note := table.Item{
 		"pk": &types.AttributeValueMemberS{Value: "USER#ana"}, "sk": &types.AttributeValueMemberS{Value: "NOTE#1"},
