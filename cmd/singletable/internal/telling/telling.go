@@ -13,8 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/counted"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -176,7 +176,7 @@ type Choice struct {
 func Choose(spec schema.Table, items []table.Item, typeOf func(table.Item) string, keyed []string) Choice {
 	spec = spec.WithDefaults()
 	c := Choice{spec: spec, typeOf: typeOf, own: map[string]bool{}, ranks: map[string]map[string]Rank{}}
-	for _, name := range []string{spec.TypeAttribute, spec.Shape, spec.ShapeFrom(), spec.ShapeAt(), item.Counted} {
+	for _, name := range []string{spec.TypeAttribute, spec.Shape, spec.ShapeFrom(), spec.ShapeAt(), counted.Attribute} {
 		c.own[name] = true
 	}
 	byType := map[string][]table.Item{}
