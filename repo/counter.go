@@ -43,8 +43,8 @@ import (
 // counts are refused.
 //
 // Errors of a write, reported only if nothing else failed, such as a Create that has the last seat
-// already ([table.ErrExists]) or a CheckExists of the owner ([table.ErrNotFound]). ErrLimit comes
-// before a condition that your op about the owner has:
+// already ([table.ErrExists]) or a CheckExists of the owner ([table.ErrNotFound]); but ErrLimit
+// hides a condition that an op of yours has on the owner:
 //   - [table.ErrLimit]: the number would pass Max or Min.
 //   - [table.ErrUncounted]: the owner is missing or expired, or of another type. Delete, DeleteAll
 //     and an Update of the amount succeed: there is nothing to subtract from. DeleteOps and

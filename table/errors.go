@@ -151,7 +151,7 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the cause.
-// Unwrap returns the cause. That of the nil [FailedOp] returns is nil, so that errors.Is takes it.
+// Unwrap returns the cause; nil for a nil error, as FailedOp returns it, so that errors.Is takes it.
 func (e *Error) Unwrap() error {
 	if e == nil {
 		return nil
