@@ -18,7 +18,7 @@ const checkHelp = `Usage: singletable check [flags] SCHEMA.json
 
 Check finds faults in the design of a table, for a build: a partition key that all writes
 of a type share, an index that nothing is in, a list without an order. It talks to nothing.
-The page docs/check.md of the library lists the rules, with their sources.
+The page docs/check.md of the library lists the rules; a finding names its source.
 
 A finding that is right for your table is accepted in the schema file, with a reason:
 

@@ -42,7 +42,7 @@ The load is a JSON file with the kinds of partition keys and the access patterns
     "handlers": [{"name": "notify", "perRecord": 0.02, "batchSize": 100, "parallel": 2}]
   }
 
-The page docs/simulate.md of the library lists all members, and the rules of the model. A
+The page docs/simulate.md of the library lists all members, and main rules of the model. A
 rate is how often a pattern happens in a second today. -trace makes such a file of the
 requests of a service, which a Trace of package table/telemetry has recorded. Look through
 it: a trace cannot tell which sort keys grow, nor which indexes a write writes.
